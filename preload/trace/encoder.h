@@ -1,0 +1,111 @@
+// Appends records to one open block.
+//
+//   BlockWriter writer;
+//   writer.Start(header, payload, capacity, stream, seq, now);
+//   if (!writer.Alloc({address, bytes, stack}, now)) { seal, write out, Start() again, repeat }
+//
+// Every call either appends the whole record and then commits it, by one release store of
+// header->payload_bytes, or returns false and changes nothing. So whoever maps the block sees whole records
+// only, at any moment, after any kill. A record that does not fit an empty block is a caller's mistake only
+// for strings, which are cut to the limits below.
+//
+// One writer per block; not reentrant. Allocates: never. Locks: never. Throws: never.
+#ifndef PLATEAU_PRELOAD_TRACE_ENCODER_H_
+#define PLATEAU_PRELOAD_TRACE_ENCODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "preload/trace/format.h"
+#include "preload/trace/record.h"
+
+namespace plateau::trace {
+
+// Longer strings are cut.
+inline constexpr size_t kMaxNameBytes = 4096;        // paths, names, keys
+inline constexpr size_t kMaxValueBytes = 16 * 1024;  // values of InfoRecord
+inline constexpr size_t kMaxLineTableBytes = 40 * 1024;
+// No record is larger than this, so that an empty block takes any.
+inline constexpr size_t kMaxRecordBytes = kMaxLineTableBytes + 2 * kMaxNameBytes + 256;
+static_assert(kMaxRecordBytes < kSlotPayloadBytes);
+
+class BlockWriter {
+ public:
+  BlockWriter() = default;
+
+  // Begins an empty open block. `header` and `payload` stay the caller's; usually both are in shared memory.
+  void Start(BlockHeader* header, uint8_t* payload, size_t capacity, uint32_t stream, uint32_t seq,
+             uint64_t tsc);
+
+  // `tsc` 0 leaves the time stamp out.
+  bool Alloc(const AllocRecord& record, uint64_t tsc = 0);
+  bool Free(const FreeRecord& record, uint64_t tsc = 0);
+  bool Node(const NodeRecord& record);
+  bool Pc(const PcRecord& record);
+  bool Time(uint64_t tsc);
+
+  bool Info(std::string_view key, std::string_view value);
+  bool Module(const ModuleRecord& record);
+  bool ModuleGone(uint32_t module);
+  bool Code(const CodeRecord& record);
+  bool PythonLocation(const PythonLocationRecord& record);
+  bool ThreadStart(const ThreadStartRecord& record);
+  bool ThreadEnd();
+  bool Map(const MapRecord& record);
+  bool Unmap(const UnmapRecord& record);
+  bool Remap(const RemapRecord& record);
+  bool Break(const BreakRecord& record);
+  bool Mark(const MarkRecord& record);
+  bool Ledger(const LedgerRecord& record);
+  bool Drop(const DropRecord& record);
+  bool Rate(const RateRecord& record);
+  bool Device(const DeviceRecord& record);
+  bool Tensor(const TensorRecord& record);
+  bool TensorGone(uint64_t address);
+  bool ReallocCancel();
+  bool Fork(uint32_t child_pid);
+  bool AllocIn(const AllocInRecord& record);
+  bool FreeIn(const FreeInRecord& record);
+  bool Fold(const FoldRecord& record);
+  bool TotalsSnapshot(const Totals& totals);
+  // A record of any kind, for kinds that are newer than this writer and for tests.
+  bool Ext(uint32_t kind, std::string_view payload);
+
+  bool started() const { return header_ != nullptr; }
+  size_t bytes() const { return static_cast<size_t>(out_ - payload_); }
+  uint32_t records() const { return header_->record_count; }
+  uint64_t last_tsc() const { return last_tsc_; }
+
+ private:
+  class ExtRecord;
+
+  bool HasRoom(size_t bytes) const { return static_cast<size_t>(end_ - out_) >= bytes; }
+  uint8_t* PutTime(uint8_t* p, uint64_t tsc);
+  void Commit(uint8_t* new_end);
+
+  BlockHeader* header_ = nullptr;
+  uint8_t* payload_ = nullptr;
+  uint8_t* out_ = nullptr;
+  uint8_t* end_ = nullptr;
+  // Delta state; the decoder keeps the same and both restart with every block.
+  uint64_t last_address_ = 0;
+  uint64_t last_bytes_ = 0;
+  uint64_t last_tsc_ = 0;
+  uint64_t last_offset_ = 0;
+  uint32_t last_stack_ = 0;
+  uint32_t last_node_ = 0;
+  uint32_t last_node_location_ = 0;
+  uint32_t last_location_ = 0;
+};
+
+// Closes a block: clears kBlockOpen, fills last_tsc, raw_bytes and the checksum. The payload follows the
+// header in memory.
+void SealBlock(BlockHeader* header, const uint8_t* payload, uint64_t tsc);
+
+// Fills static_bytes and static_crc32c.
+void SealHeader(FileHeader* header);
+
+}  // namespace plateau::trace
+
+#endif  // PLATEAU_PRELOAD_TRACE_ENCODER_H_

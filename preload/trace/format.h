@@ -1,0 +1,250 @@
+// The bytes of a Plateau trace, one file per traced process. docs/trace-format.md is the prose; this is the
+// law.
+//
+//   offset 0            FileHeader, one page: a static part under a checksum, a part the running process
+//   keeps writing anywhere, 64-byte   Block: BlockHeader + payload, append-only, self-contained, checksummed
+//   aligned             Ring extent: kSlotsPerExtent slots, listed in the header; a slot is SlotHeader + one
+//   open Block
+//
+// A thread fills the open block of its slot in shared memory; a full block is sealed, copied to the end of
+// the file and the slot is used again. When the process dies at any instruction, the page cache holds the
+// slots, and the reader adds the open blocks by their committed length. Everything is little-endian and
+// fixed-width or LEB128.
+//
+// Compatibility: a reader takes every major version up to its own. Within a major version only new EXT kinds,
+// new ledger fields and new header fields (in space that was zero) may appear; unknown ones are skipped and
+// counted.
+#ifndef PLATEAU_PRELOAD_TRACE_FORMAT_H_
+#define PLATEAU_PRELOAD_TRACE_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace plateau::trace {
+
+inline constexpr char kFileMagic[8] = {'\x89', 'P', 'L', 'T', '\r', '\n', '\x1a', '\n'};
+inline constexpr uint16_t kVersionMajor = 1;
+inline constexpr uint16_t kVersionMinor = 0;
+
+inline constexpr size_t kHeaderBytes = 4096;
+inline constexpr size_t kBlockAlign = 64;
+inline constexpr size_t kSlotBytes = 64 * 1024;  // SlotHeader + BlockHeader + payload
+inline constexpr size_t kSlotsPerExtent = 16;
+inline constexpr size_t kExtentBytes = kSlotBytes * kSlotsPerExtent;
+inline constexpr size_t kMaxExtents = 256;  // 4096 threads at a time with a kill-safe slot
+
+// How allocations were chosen.
+enum class Mode : uint8_t { kDefault = 0, kExact = 1, kOff = 2 };
+
+// Why something is not in the trace. Each has an event and a byte counter in the header.
+enum class DropReason : uint8_t {
+  kReentrant = 0,  // a signal handler allocated while its thread was inside a hook
+  kNoSlot = 1,     // more threads than slots, or no memory for one
+  kWrite = 2,      // the file could not be written (disk full, quota, I/O error)
+  kLimit = 3,      // the size limit was reached and the event was folded away
+  kContended = 4,  // a lock was busy and we do not wait
+  kCount = 8,      // room for later ones
+};
+
+// Exact counters of everything the process did, whatever was sampled.
+struct Totals {
+  uint64_t alloc_calls;
+  uint64_t alloc_bytes;
+  uint64_t free_calls;
+  uint64_t freed_bytes;      // bytes of the frees whose size was known (exact mode, or a sampled block)
+  uint64_t recorded_allocs;  // how many of them are events of this trace
+  uint64_t recorded_frees;
+};
+
+struct FileHeader {
+  // Static: written once before the first event, covered by static_crc32c.
+  char magic[8];
+  uint16_t version_major;
+  uint16_t version_minor;
+  uint32_t header_bytes;
+  uint32_t static_bytes;  // how much of this struct static_crc32c covers, itself taken as 0
+  uint32_t static_crc32c;
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint64_t start_realtime_ns;
+  uint64_t start_monotonic_ns;
+  uint64_t start_tsc;
+  uint64_t process_start_ticks;  // field 22 of /proc/self/stat: tells two processes of one pid apart
+  uint32_t slot_bytes;
+  uint32_t slots_per_extent;
+  uint8_t mode;
+  uint8_t tsc_is_monotonic_ns;  // 1: time stamps are CLOCK_MONOTONIC nanoseconds, not TSC ticks
+  uint8_t shared_ring;          // 0: the file system refused shared mappings; open blocks are lost on a kill
+  uint8_t reserved0[5];
+  uint64_t exact_from_bytes;  // requests of this size or more are recorded exactly
+  uint64_t sample_bytes;      // mean of the Poisson gap below that; 0 = everything
+  uint64_t max_trace_bytes;
+  uint64_t reserved1[4];
+
+  // Dynamic: written by the running process with relaxed atomics, never covered by a checksum.
+  uint64_t data_end;   // next free offset in the file
+  uint64_t clock_tsc;  // a (tsc, monotonic, realtime) triple refreshed whenever a block is written
+  uint64_t clock_monotonic_ns;
+  uint64_t clock_realtime_ns;
+  uint32_t clean_exit;  // 1 after an orderly end: every slot was flushed
+  uint32_t extent_count;
+  uint32_t stream_count;  // threads seen so far
+  uint32_t state;         // 0 recording, 1 stopped by an error, 2 stopped by request
+  uint64_t dropped_events[static_cast<size_t>(DropReason::kCount)];
+  uint64_t dropped_bytes[static_cast<size_t>(DropReason::kCount)];
+  Totals ended_threads;  // totals of threads that gave their slot back, and of threads without one
+  uint64_t reserved2[8];
+  uint64_t extent_offset[kMaxExtents];
+};
+static_assert(sizeof(FileHeader) <= kHeaderBytes);
+static_assert(offsetof(FileHeader, data_end) % 8 == 0);
+
+inline constexpr uint32_t kBlockMagic = 0x314b4c50;  // "PLK1"
+
+enum class BlockType : uint8_t {
+  kEvents = 1,   // records, see record.h
+  kPacked = 2,   // one kEvents payload, compressed with zstd; raw_bytes is its size
+  kColumns = 3,  // one kEvents payload, modelled by columns and compressed
+};
+
+enum BlockFlags : uint8_t {
+  kBlockOpen = 1,  // still in its ring slot: payload_bytes is the committed length, crc32c is not valid
+};
+
+// `seq` counts the blocks of one stream from 0; a missing number is a gap. The same (stream, seq) may exist
+// twice, sealed in the data and open in a slot: the reader takes the sealed one when its checksum holds, else
+// the open one.
+struct BlockHeader {
+  uint32_t magic;
+  BlockType type;
+  uint8_t flags;
+  uint16_t header_bytes;
+  uint32_t stream;
+  uint32_t seq;
+  uint32_t payload_bytes;
+  uint32_t record_count;
+  uint64_t first_tsc;  // delta base of the block's time stamps
+  uint64_t last_tsc;   // time of sealing; 0 while open
+  uint32_t raw_bytes;  // payload size before compression; equal to payload_bytes for kEvents
+  uint32_t crc32c;     // over the header with this field 0, then the payload
+  uint32_t reserved[4];
+};
+static_assert(sizeof(BlockHeader) == 64);
+
+// In front of the open block of a ring slot: what must survive a kill but belongs to no block.
+struct SlotHeader {
+  uint32_t stream;     // 0: the slot is free
+  uint32_t thread_id;  // kernel tid
+  Totals totals;       // of this thread since it took the slot
+  uint64_t reserved[9];
+};
+static_assert(sizeof(SlotHeader) == 128);
+
+inline constexpr size_t kSlotPayloadBytes = kSlotBytes - sizeof(SlotHeader) - sizeof(BlockHeader);
+
+// A record is a tag byte (low 3 bits op, high 5 bits flags) and LEB128 fields. kExt and the reserved ops
+// carry their length, so that a reader can skip what it does not know.
+enum class Op : uint8_t {
+  kExt = 0,        // flags: ExtKind (31 = the kind follows as LEB128); length; payload
+  kAlloc = 1,      // [address delta] [size] [stack delta] [time delta], by flags
+  kFree = 2,       // address delta [time delta]
+  kNode = 3,       // stack tree: [node id delta] parent, location id
+  kPc = 4,         // native location: location id delta, module id, offset delta
+  kTime = 5,       // time delta
+  kReserved6 = 6,  // length, payload
+  kReserved7 = 7,  // length, payload
+};
+
+enum AllocFlags : uint8_t {
+  kAllocSameSize = 1,  // as the previous ALLOC of this block
+  kAllocSameStack = 2,
+  kAllocRealloc =
+      4,  // continues the object that the previous FREE of this stream, flagged kFreeRealloc, gave up
+  kAllocUnaligned = 8,  // the address delta is in bytes; otherwise in units of 16
+  kAllocTime = 16,      // carries its own time stamp
+};
+
+enum FreeFlags : uint8_t {
+  kFreeUnaligned = 1,
+  kFreeRealloc =
+      2,  // first half of a realloc: ALLOC with kAllocRealloc or REALLOC_CANCEL follows in this stream
+  kFreeTime = 4,
+};
+
+enum NodeFlags : uint8_t {
+  kNodeNextId = 1,          // id = previous NODE's id of this block + 1
+  kNodeParentPrevious = 2,  // parent = previous NODE of this block
+};
+
+enum class ExtKind : uint32_t {
+  kInfo = 1,        // key, value: exe, cmdline, cwd, role, rank, env:*, status lines ("python", "torch", ...)
+  kModule = 2,      // id, base, bytes, path, build id
+  kModuleGone = 3,  // id
+  kCode = 4,        // Python code object: id, version, first line, file, qualified name, raw line table
+  kPythonLocation = 5,  // location id, code id, byte offset, flags
+  kThreadStart = 6,     // tid, name, creator's stream, creator's stack
+  kThreadEnd = 7,
+  kMap = 8,             // address, bytes, prot, flags, kind, stack
+  kUnmap = 9,           // address, bytes
+  kRemap = 10,          // old address, old bytes, new address, new bytes, stack
+  kBreak = 11,          // new break, signed change, stack
+  kMark = 12,           // kind, source, value, name
+  kLedger = 13,         // list of (field, value)
+  kDrop = 14,           // reason, events, bytes
+  kRate = 15,           // mode, exact_from_bytes, sample_bytes
+  kDevice = 16,         // one plateau_device_event with its stack
+  kTensor = 17,         // address, bytes: the live host block at this address is a tensor storage
+  kTensorGone = 18,     // address
+  kReallocCancel = 19,  // the realloc failed: the object of the last kFreeRealloc lives on
+  kFork = 20,           // child pid
+  kAllocIn = 21,        // source, address, bytes, stack: an allocation inside another allocator (pymalloc)
+  kFreeIn = 22,         // source, address
+  kFold = 23,           // totals of folded events: step, stack, bytes and counts
+  kTotals = 24,         // snapshot of the exact counters
+};
+
+enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3 };
+
+enum class MarkKind : uint8_t {
+  kStep = 1,  // end of an optimizer step
+  kEpoch = 2,
+  kPhaseBegin = 3,
+  kPhaseEnd = 4,
+  kZeroGrad = 5,
+  kBackwardBegin = 6,
+  kBackwardEnd = 7,
+  kFetchBegin = 8,  // DataLoader
+  kFetchEnd = 9,
+  kTrainMode = 10,  // value 1: train, 0: eval
+  kOptimizerBegin = 11,
+  kExplicitStep = 12,  // plateau_mark_step
+  kOp = 13,            // an operator's name, on request
+  kNote = 14,          // free text in the timeline
+  kFetchStop = 15,     // the fetch that raised StopIteration: end of a pass
+};
+
+enum class MarkSource : uint8_t { kRecordFunction = 1, kCppHook = 2, kExplicit = 3, kSiteCustomize = 4 };
+
+enum class LedgerField : uint32_t {
+  kRssAnonBytes = 1,
+  kRssFileBytes = 2,
+  kRssShmemBytes = 3,
+  kAllocatorArenaBytes = 4,  // mallinfo2().arena: main and thread heaps
+  kAllocatorFreeBytes = 5,   // mallinfo2().fordblks
+  kAllocatorMmapBytes = 6,   // mallinfo2().hblkhd
+  kCgroupCurrentBytes = 7,
+  kCgroupLimitBytes = 8,
+  kHostLimitBytes = 9,  // MemTotal, when there is no cgroup limit
+  kOwnBytes = 10,       // what Plateau itself holds in this process
+  kSwapBytes = 11,
+  kPrivateDirtyBytes = 12,  // of a forked worker
+  kSharedBytes = 13,
+  kThreads = 14,
+  kHostAvailableBytes = 15,
+};
+
+enum class AllocSource : uint8_t { kMalloc = 0, kPymalloc = 1 };
+
+}  // namespace plateau::trace
+
+#endif  // PLATEAU_PRELOAD_TRACE_FORMAT_H_

@@ -1,0 +1,264 @@
+// The records of a trace as plain structs: what the encoder takes and the decoder gives back.
+//
+// Strings are views: into the caller's memory when encoding, into the block's payload when decoding (valid as
+// long as the payload is). They are bytes from the traced process, not checked to be UTF-8.
+#ifndef PLATEAU_PRELOAD_TRACE_RECORD_H_
+#define PLATEAU_PRELOAD_TRACE_RECORD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "preload/trace/format.h"
+
+namespace plateau::trace {
+
+struct AllocRecord {
+  uint64_t address;
+  uint64_t bytes;
+  uint32_t stack;   // node id, 0 = no stack
+  bool is_realloc;  // continues the object of the preceding FreeRecord with is_realloc
+};
+
+struct FreeRecord {
+  uint64_t address;
+  bool is_realloc;
+};
+
+// A node of the stack tree; parent 0 is the root.
+struct NodeRecord {
+  uint32_t node;
+  uint32_t parent;
+  uint32_t location;
+};
+
+// A native code address: the return address (or the faulting one) relative to the module's base.
+struct PcRecord {
+  uint32_t location;
+  uint32_t module;  // 0: no module is known and `offset` is the absolute address
+  uint64_t offset;
+};
+
+struct InfoRecord {
+  std::string_view key;
+  std::string_view value;
+};
+
+struct ModuleRecord {
+  uint32_t module;  // from 1
+  uint64_t base;    // load bias: address - base is what the ELF file calls the address
+  uint64_t begin;   // first mapped byte
+  uint64_t bytes;
+  std::string_view path;
+  std::string_view build_id;  // raw bytes, empty when the module has none
+};
+
+struct ModuleGoneRecord {
+  uint32_t module;
+};
+
+struct CodeRecord {
+  uint32_t code;
+  uint16_t python_version;  // major << 8 | minor
+  uint32_t first_line;
+  std::string_view file;
+  std::string_view name;        // qualified where the version has it
+  std::string_view line_table;  // raw, in that version's format
+};
+
+struct PythonLocationRecord {
+  uint32_t location;
+  uint32_t code;
+  uint32_t offset;  // bytes into the bytecode
+  uint32_t flags;
+};
+
+struct ThreadStartRecord {
+  uint32_t thread_id;
+  uint32_t creator_stream;
+  uint32_t creator_stack;
+  std::string_view name;
+};
+
+struct MapRecord {
+  uint64_t address;
+  uint64_t bytes;
+  uint32_t prot;
+  uint32_t flags;
+  MapKind kind;
+  uint32_t stack;
+};
+
+struct UnmapRecord {
+  uint64_t address;
+  uint64_t bytes;
+};
+
+struct RemapRecord {
+  uint64_t old_address;
+  uint64_t old_bytes;
+  uint64_t new_address;
+  uint64_t new_bytes;
+  uint32_t stack;
+};
+
+struct BreakRecord {
+  uint64_t new_break;
+  int64_t change_bytes;
+  uint32_t stack;
+};
+
+struct MarkRecord {
+  MarkKind kind;
+  MarkSource source;
+  uint64_t value;
+  std::string_view name;
+};
+
+inline constexpr size_t kMaxLedgerFields = 24;
+
+struct LedgerRecord {
+  uint32_t count;
+  struct {
+    LedgerField field;
+    uint64_t value;
+  } fields[kMaxLedgerFields];
+};
+
+struct DropRecord {
+  DropReason reason;
+  uint64_t events;
+  uint64_t bytes;
+};
+
+struct RateRecord {
+  Mode mode;
+  uint64_t exact_from_bytes;
+  uint64_t sample_bytes;
+};
+
+// The fields of plateau_device_event, with the stack it was captured with.
+struct DeviceRecord {
+  uint8_t op;
+  uint8_t level;
+  uint8_t memory;
+  bool graph;
+  int32_t device;
+  uint64_t address;
+  uint64_t bytes;
+  uint64_t handle;
+  uint64_t total_bytes;
+  uint64_t reserved_bytes;
+  uint32_t stack;
+  std::string_view api;
+};
+
+struct TensorRecord {
+  uint64_t address;
+  uint64_t bytes;
+};
+
+struct ForkRecord {
+  uint32_t child_pid;
+};
+
+struct AllocInRecord {
+  AllocSource source;
+  uint64_t address;
+  uint64_t bytes;
+  uint32_t stack;
+};
+
+struct FreeInRecord {
+  AllocSource source;
+  uint64_t address;
+};
+
+// Events that were folded to keep the size limit: what one stack did between two points of the clock.
+struct FoldRecord {
+  uint32_t stack;
+  uint64_t step;
+  uint64_t alloc_count;
+  uint64_t alloc_bytes;
+  uint64_t free_count;
+  uint64_t free_bytes;
+};
+
+struct TotalsRecord {
+  Totals totals;
+};
+
+enum class RecordKind : uint8_t {
+  kAlloc,
+  kFree,
+  kNode,
+  kPc,
+  kTime,
+  kInfo,
+  kModule,
+  kModuleGone,
+  kCode,
+  kPythonLocation,
+  kThreadStart,
+  kThreadEnd,
+  kMap,
+  kUnmap,
+  kRemap,
+  kBreak,
+  kMark,
+  kLedger,
+  kDrop,
+  kRate,
+  kDevice,
+  kTensor,
+  kTensorGone,
+  kReallocCancel,
+  kFork,
+  kAllocIn,
+  kFreeIn,
+  kFold,
+  kTotals,
+  kUnknown,  // a kind from a later version: skipped, `unknown_kind` says which
+};
+
+// One decoded record. `tsc` is its own time stamp when `has_time`, else that of the last stamped record
+// before it in the block, which is a lower bound.
+struct Record {
+  RecordKind kind;
+  bool has_time;
+  uint64_t tsc;
+  union {
+    AllocRecord alloc;
+    FreeRecord free;
+    NodeRecord node;
+    PcRecord pc;
+    InfoRecord info;
+    ModuleRecord module;
+    ModuleGoneRecord module_gone;
+    CodeRecord code;
+    PythonLocationRecord python_location;
+    ThreadStartRecord thread_start;
+    MapRecord map;
+    UnmapRecord unmap;
+    RemapRecord remap;
+    BreakRecord brk;
+    MarkRecord mark;
+    LedgerRecord ledger;
+    DropRecord drop;
+    RateRecord rate;
+    DeviceRecord device;
+    TensorRecord tensor;  // kTensorGone too, with bytes 0
+    ForkRecord fork;
+    AllocInRecord alloc_in;
+    FreeInRecord free_in;
+    FoldRecord fold;
+    TotalsRecord totals;
+    uint32_t unknown_kind;
+  };
+
+  Record() : kind(RecordKind::kTime), has_time(false), tsc(0), unknown_kind(0) {}
+};
+
+}  // namespace plateau::trace
+
+#endif  // PLATEAU_PRELOAD_TRACE_RECORD_H_

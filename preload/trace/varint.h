@@ -1,0 +1,53 @@
+// LEB128 integers, and zig-zag for signed ones.
+//
+// Writers need kMaxVarintBytes of room at `out` and return the new end. Readers never read at or past `end`;
+// on a truncated or over-long number they return nullptr and leave `value` unspecified. Allocates: never.
+// Locks: never.
+#ifndef PLATEAU_PRELOAD_TRACE_VARINT_H_
+#define PLATEAU_PRELOAD_TRACE_VARINT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace plateau::trace {
+
+inline constexpr size_t kMaxVarintBytes = 10;
+
+inline uint8_t* PutVarint(uint8_t* out, uint64_t value) {
+  while (value >= 0x80) {
+    *out++ = static_cast<uint8_t>(value) | 0x80;
+    value >>= 7;
+  }
+  *out++ = static_cast<uint8_t>(value);
+  return out;
+}
+
+inline const uint8_t* GetVarint(const uint8_t* p, const uint8_t* end, uint64_t* value) {
+  if (p < end && *p < 0x80) [[likely]] {
+    *value = *p;
+    return p + 1;
+  }
+  uint64_t result = 0;
+  for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
+    const uint64_t byte = *p++;
+    result |= (byte & 0x7f) << shift;
+    if (byte < 0x80) {
+      if (shift == 63 && byte > 1) return nullptr;  // more than 64 bits
+      *value = result;
+      return p;
+    }
+  }
+  return nullptr;
+}
+
+constexpr uint64_t ZigZag(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+
+constexpr int64_t UnZigZag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+}  // namespace plateau::trace
+
+#endif  // PLATEAU_PRELOAD_TRACE_VARINT_H_
