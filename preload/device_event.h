@@ -51,7 +51,7 @@ struct plateau_device_event {
   uint8_t op;
   uint8_t level;
   uint8_t memory;
-  uint8_t graph;          // 1 while the thread captures a CUDA graph
+  uint8_t graph;          // 1 while a CUDA graph is being captured
   int16_t device;         // -1 when unknown
   uint16_t reserved;
   uint64_t address;
@@ -63,7 +63,11 @@ struct plateau_device_event {
   const void* frame;        // frame address of the hook (__builtin_frame_address(0)); the stack starts at its caller
 };
 
+// The struct and the function share a name, as in stat(2); C++ code writes `struct plateau_device_event`.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 __attribute__((weak, visibility("default"))) void plateau_device_event(const struct plateau_device_event* event);
+#pragma GCC diagnostic pop
 
 #ifdef __cplusplus
 }
