@@ -99,9 +99,9 @@ class BlockWriter {
   uint32_t last_location_ = 0;
 };
 
-// Closes a block: clears kBlockOpen, fills last_tsc, raw_bytes and the checksum. The payload follows the
-// header in memory.
-void SealBlock(BlockHeader* header, const uint8_t* payload, uint64_t tsc);
+// The header with which an open block is written to the data part: without kBlockOpen, with last_tsc, raw_bytes and the
+// checksum. The open block itself is left as it is, so that a kill during the write still finds it whole in its slot.
+BlockHeader SealedHeader(const BlockHeader& open, const uint8_t* payload, uint64_t tsc);
 
 // Fills static_bytes and static_crc32c.
 void SealHeader(FileHeader* header);

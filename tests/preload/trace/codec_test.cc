@@ -1,0 +1,255 @@
+// The encoder and the decoder as a pair: what goes in comes out, and nothing half-written is ever visible.
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "preload/trace/decoder.h"
+#include "preload/trace/encoder.h"
+#include "tests/support/sample_block.h"
+
+namespace plateau::trace {
+namespace {
+
+std::vector<Record> ReadAll(const SampleBlock& block) {
+  RecordReader reader(block.header(), block.payload());
+  std::vector<Record> records;
+  Record record;
+  while (reader.Next(&record)) records.push_back(record);
+  EXPECT_FALSE(reader.damaged());
+  EXPECT_EQ(records.size(), block.header().record_count);
+  return records;
+}
+
+TEST(CodecTest, AllocationsWithEveryCombinationOfFlagsComeBack) {
+  SampleBlock block;
+  std::vector<AllocRecord> expected;
+  std::mt19937_64 random(1);
+  uint64_t tsc = 1000;
+  std::vector<uint64_t> times;
+  for (int i = 0; i < 3000; ++i) {
+    AllocRecord record;
+    record.address = random() % 4 == 0 ? random() : 0x7f0000000000 + (random() % 100000) * 16;
+    record.bytes = random() % 3 == 0 ? 10001 : random() >> (random() % 64);
+    record.stack = random() % 2 == 0 ? 77 : static_cast<uint32_t>(random());
+    record.is_realloc = random() % 5 == 0;
+    const bool stamp = random() % 7 == 0;
+    if (stamp) tsc += random() % 100000;
+    ASSERT_TRUE(block.writer.Alloc(record, stamp ? tsc : 0));
+    expected.push_back(record);
+    times.push_back(tsc);
+  }
+  const std::vector<Record> records = ReadAll(block);
+  ASSERT_EQ(records.size(), expected.size());
+  for (size_t i = 0; i < records.size(); ++i) {
+    ASSERT_EQ(records[i].kind, RecordKind::kAlloc);
+    EXPECT_EQ(records[i].alloc.address, expected[i].address);
+    EXPECT_EQ(records[i].alloc.bytes, expected[i].bytes);
+    EXPECT_EQ(records[i].alloc.stack, expected[i].stack);
+    EXPECT_EQ(records[i].alloc.is_realloc, expected[i].is_realloc);
+    EXPECT_EQ(records[i].tsc, times[i]);
+  }
+}
+
+TEST(CodecTest, AllocAndFreeOfOneAddressCostFewBytes) {
+  SampleBlock block;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(block.writer.Alloc({0x55550000u + 64u * static_cast<unsigned>(i), 48, 9, false}));
+    ASSERT_TRUE(block.writer.Free({0x55550000u + 64u * static_cast<unsigned>(i), false}));
+  }
+  EXPECT_LT(block.payload().size(), 2000 * 3u);
+}
+
+TEST(CodecTest, FreesComeBack) {
+  SampleBlock block;
+  ASSERT_TRUE(block.writer.Free({0x1000, false}));
+  ASSERT_TRUE(block.writer.Free({0x1003, true}, 5000));
+  ASSERT_TRUE(block.writer.Free({0x10, false}));
+  const auto records = ReadAll(block);
+  EXPECT_EQ(records[0].free.address, 0x1000u);
+  EXPECT_EQ(records[1].free.address, 0x1003u);
+  EXPECT_TRUE(records[1].free.is_realloc);
+  EXPECT_EQ(records[1].tsc, 5000u);
+  EXPECT_TRUE(records[1].has_time);
+  EXPECT_EQ(records[2].free.address, 0x10u);
+  EXPECT_FALSE(records[2].has_time);
+  EXPECT_EQ(records[2].tsc, 5000u);
+}
+
+TEST(CodecTest, StackNodesAndLocationsComeBack) {
+  SampleBlock block;
+  const NodeRecord nodes[] = {{1, 0, 5},    {2, 1, 6},    {3, 1, 4000000000u},
+                              {9000, 3, 1}, {9001, 0, 2}, {4, 9001, 3}};
+  for (const NodeRecord& node : nodes) ASSERT_TRUE(block.writer.Node(node));
+  const PcRecord pcs[] = {{1, 1, 0x1234}, {2, 1, 0x1200}, {70000, 3, UINT64_MAX}, {3, 0, 0x7fff12345678}};
+  for (const PcRecord& pc : pcs) ASSERT_TRUE(block.writer.Pc(pc));
+  const auto records = ReadAll(block);
+  for (size_t i = 0; i < std::size(nodes); ++i) {
+    EXPECT_EQ(records[i].node.node, nodes[i].node);
+    EXPECT_EQ(records[i].node.parent, nodes[i].parent);
+    EXPECT_EQ(records[i].node.location, nodes[i].location);
+  }
+  for (size_t i = 0; i < std::size(pcs); ++i) {
+    const PcRecord& pc = records[std::size(nodes) + i].pc;
+    EXPECT_EQ(pc.location, pcs[i].location);
+    EXPECT_EQ(pc.module, pcs[i].module);
+    EXPECT_EQ(pc.offset, pcs[i].offset);
+  }
+}
+
+TEST(CodecTest, EveryExtendedRecordComesBack) {
+  SampleBlock block;
+  BlockWriter& w = block.writer;
+  const std::string nul("a\0b", 3);
+  ASSERT_TRUE(w.Info("exe", nul));
+  ASSERT_TRUE(w.Module({3, 0x400000, 0x401000, 0x2000, "/usr/lib/libtörch.so", "\x01\x02\xff"}));
+  ASSERT_TRUE(w.ModuleGone(3));
+  ASSERT_TRUE(w.Code({8, 0x030b, 57, "dataset.py", "Images.__getitem__", "\x80\x01"}));
+  ASSERT_TRUE(w.PythonLocation({11, 8, 120, 1}));
+  ASSERT_TRUE(w.ThreadStart({4242, 1, 77, "loader"}));
+  ASSERT_TRUE(w.ThreadEnd());
+  ASSERT_TRUE(w.Map({0x7f0000000000, 1 << 20, 3, 0x22, MapKind::kAnonymous, 5}));
+  ASSERT_TRUE(w.Unmap({0x7f0000001000, 4096}));
+  ASSERT_TRUE(w.Remap({1, 2, 3, 4, 5}));
+  ASSERT_TRUE(w.Break({0x5555, -4096, 6}));
+  ASSERT_TRUE(w.Mark({MarkKind::kStep, MarkSource::kRecordFunction, 12, "Optimizer.step#AdamW.step"}));
+  LedgerRecord ledger{};
+  ledger.count = 2;
+  ledger.fields[0] = {LedgerField::kRssAnonBytes, 123456789};
+  ledger.fields[1] = {LedgerField::kOwnBytes, 1};
+  ASSERT_TRUE(w.Ledger(ledger));
+  ASSERT_TRUE(w.Drop({DropReason::kWrite, 10, 20}));
+  ASSERT_TRUE(w.Rate({Mode::kDefault, 16384, 524288}));
+  ASSERT_TRUE(w.Device({1, 2, 3, true, -1, 0xd000, 512, 7, 1024, 2048, 9, "cudaMalloc"}));
+  ASSERT_TRUE(w.Tensor({0x1000, 4096}));
+  ASSERT_TRUE(w.TensorGone(0x1000));
+  ASSERT_TRUE(w.ReallocCancel());
+  ASSERT_TRUE(w.Fork(99));
+  ASSERT_TRUE(w.AllocIn({AllocSource::kPymalloc, 0x2000, 48, 3}));
+  ASSERT_TRUE(w.FreeIn({AllocSource::kPymalloc, 0x2000}));
+  ASSERT_TRUE(w.Fold({1, 2, 3, 4, 5, 6}));
+  ASSERT_TRUE(w.TotalsSnapshot({1, 2, 3, 4, 5, 6}));
+
+  const auto r = ReadAll(block);
+  size_t i = 0;
+  EXPECT_EQ(r[i].info.key, "exe");
+  EXPECT_EQ(r[i++].info.value, nul);
+  EXPECT_EQ(r[i].module.path, "/usr/lib/libtörch.so");
+  EXPECT_EQ(r[i].module.begin, 0x401000u);
+  EXPECT_EQ(r[i++].module.build_id, "\x01\x02\xff");
+  EXPECT_EQ(r[i++].module_gone.module, 3u);
+  EXPECT_EQ(r[i].code.first_line, 57u);
+  EXPECT_EQ(r[i].code.python_version, 0x030b);
+  EXPECT_EQ(r[i++].code.name, "Images.__getitem__");
+  EXPECT_EQ(r[i].python_location.code, 8u);
+  EXPECT_EQ(r[i++].python_location.offset, 120u);
+  EXPECT_EQ(r[i].thread_start.creator_stack, 77u);
+  EXPECT_EQ(r[i++].thread_start.name, "loader");
+  EXPECT_EQ(r[i++].kind, RecordKind::kThreadEnd);
+  EXPECT_EQ(r[i].map.kind, MapKind::kAnonymous);
+  EXPECT_EQ(r[i++].map.bytes, 1u << 20);
+  EXPECT_EQ(r[i++].unmap.bytes, 4096u);
+  EXPECT_EQ(r[i].remap.old_address, 1u);
+  EXPECT_EQ(r[i++].remap.new_bytes, 4u);
+  EXPECT_EQ(r[i++].brk.change_bytes, -4096);
+  EXPECT_EQ(r[i].mark.kind, MarkKind::kStep);
+  EXPECT_EQ(r[i++].mark.name, "Optimizer.step#AdamW.step");
+  EXPECT_EQ(r[i].ledger.count, 2u);
+  EXPECT_EQ(r[i++].ledger.fields[0].value, 123456789u);
+  EXPECT_EQ(r[i++].drop.events, 10u);
+  EXPECT_EQ(r[i++].rate.sample_bytes, 524288u);
+  EXPECT_EQ(r[i].device.device, -1);
+  EXPECT_TRUE(r[i].device.graph);
+  EXPECT_EQ(r[i++].device.api, "cudaMalloc");
+  EXPECT_EQ(r[i++].tensor.bytes, 4096u);
+  EXPECT_EQ(r[i++].kind, RecordKind::kTensorGone);
+  EXPECT_EQ(r[i++].kind, RecordKind::kReallocCancel);
+  EXPECT_EQ(r[i++].fork.child_pid, 99u);
+  EXPECT_EQ(r[i++].alloc_in.bytes, 48u);
+  EXPECT_EQ(r[i++].free_in.address, 0x2000u);
+  EXPECT_EQ(r[i++].fold.free_bytes, 6u);
+  EXPECT_EQ(r[i++].totals.totals.recorded_frees, 6u);
+  EXPECT_EQ(i, r.size());
+}
+
+TEST(CodecTest, UnknownKindsAreSkippedAndCounted) {
+  SampleBlock block;
+  ASSERT_TRUE(block.writer.Ext(29, "from the future"));
+  ASSERT_TRUE(block.writer.Ext(4711, std::string(300, 'x')));
+  ASSERT_TRUE(block.writer.Free({0x40, false}));
+  RecordReader reader(block.header(), block.payload());
+  Record record;
+  ASSERT_TRUE(reader.Next(&record));
+  EXPECT_EQ(record.kind, RecordKind::kUnknown);
+  ASSERT_TRUE(reader.Next(&record));
+  EXPECT_EQ(record.unknown_kind, 4711u);
+  ASSERT_TRUE(reader.Next(&record));
+  EXPECT_EQ(record.free.address, 0x40u);
+  EXPECT_EQ(reader.unknown_records(), 2u);
+}
+
+TEST(CodecTest, FieldsAppendedByALaterVersionAreIgnored) {
+  SampleBlock block;
+  std::string fork_with_more = "\x63";
+  fork_with_more += "\x01\x02\x03";
+  ASSERT_TRUE(block.writer.Ext(static_cast<uint32_t>(ExtKind::kFork), fork_with_more));
+  ASSERT_TRUE(block.writer.Time(2000));
+  const auto records = ReadAll(block);
+  EXPECT_EQ(records[0].fork.child_pid, 99u);
+  EXPECT_EQ(records[1].tsc, 2000u);
+}
+
+TEST(CodecTest, LongStringsAreCutNotRefused) {
+  SampleBlock block;
+  const std::string huge(1 << 20, 'p');
+  ASSERT_TRUE(block.writer.Code({1, 0x030c, 1, huge, huge, huge}));
+  const auto records = ReadAll(block);
+  EXPECT_EQ(records[0].code.file.size(), kMaxNameBytes);
+  EXPECT_EQ(records[0].code.line_table.size(), kMaxLineTableBytes);
+}
+
+TEST(CodecTest, TimeNeverRunsBackwards) {
+  SampleBlock block(1, 0, 5000);
+  ASSERT_TRUE(block.writer.Time(4000));
+  ASSERT_TRUE(block.writer.Time(6000));
+  const auto records = ReadAll(block);
+  EXPECT_EQ(records[0].tsc, 5000u);
+  EXPECT_EQ(records[1].tsc, 6000u);
+}
+
+TEST(CodecTest, FullBlockRefusesAndStaysReadable) {
+  SampleBlock block(1, 0, 1000, 4096);
+  uint32_t accepted = 0;
+  while (block.writer.Alloc({accepted * 16u, accepted, accepted, false})) ++accepted;
+  EXPECT_GT(accepted, 300u);
+  const size_t bytes = block.payload().size();
+  EXPECT_FALSE(block.writer.Alloc({1, 2, 3, false}));
+  EXPECT_FALSE(block.writer.Info("key", "value"));
+  EXPECT_EQ(block.payload().size(), bytes);
+  EXPECT_EQ(ReadAll(block).size(), accepted);
+}
+
+TEST(CodecTest, EveryCommittedLengthIsAWholeNumberOfRecords) {
+  SampleBlock block;
+  std::vector<uint32_t> committed = {0};
+  for (uint32_t i = 0; i < 200; ++i) {
+    if (i % 3 == 0) {
+      ASSERT_TRUE(block.writer.Mark({MarkKind::kNote, MarkSource::kExplicit, i, "note"}));
+    } else {
+      ASSERT_TRUE(block.writer.Alloc({i * 32u, i * 1001u, i, false}, 1000 + i));
+    }
+    committed.push_back(block.header().payload_bytes);
+  }
+  for (size_t n = 0; n < committed.size(); ++n) {
+    RecordReader reader(block.header(), block.payload().substr(0, committed[n]));
+    Record record;
+    size_t records = 0;
+    while (reader.Next(&record)) ++records;
+    EXPECT_FALSE(reader.damaged());
+    EXPECT_EQ(records, n);
+  }
+}
+
+}  // namespace
+}  // namespace plateau::trace
