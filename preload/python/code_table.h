@@ -1,0 +1,61 @@
+// Numbers for code objects, and their records.
+//
+// Addresses of code objects are used again all the time (exec, namedtuple, dataclass, fx), so an address
+// alone says nothing. A look-up compares a fingerprint on every hit:
+//
+//   address -> {file, name, name hash, line table pointer, size, first and last 8 bytes, first line,
+//   co_version}
+//
+// and on a difference goes by content, a 64-bit hash of all that a CodeRecord holds. Equal content has one
+// id, so code that is compiled again and again is recorded once. Both tables have a fixed size; an entry that
+// was pushed out costs a second record of the same content, which the reader merges.
+//
+// Allocates: never (one mmap in the first call). Locks: a writer's lock is tried, not waited for; when it is
+// busy the id is given without being remembered. Any number of threads.
+#ifndef PLATEAU_PRELOAD_PYTHON_CODE_TABLE_H_
+#define PLATEAU_PRELOAD_PYTHON_CODE_TABLE_H_
+
+#include <cstdint>
+
+#include "preload/python/walk_scope.h"
+#include "preload/trace/record.h"
+
+namespace plateau::python {
+
+// Writes a record into the calling thread's stream; false when it could not. The views end with the call.
+using EmitCode = bool (*)(void* context, const trace::CodeRecord& record);
+
+// What identifies a code object while it lives. Equal fingerprints at equal addresses are equal code.
+struct CodeFingerprint {
+  uint64_t file;
+  uint64_t name;
+  uint64_t name_hash;
+  uint64_t line_table;
+  uint64_t line_table_bytes;
+  uint64_t table_head;
+  uint64_t table_tail;
+  uint64_t first_line_and_version;
+
+  bool operator==(const CodeFingerprint&) const = default;
+};
+
+CodeFingerprint FingerprintOf(const void* code);
+
+// The id of a live code object, from 1. Emits its record first when this content was not seen before. 0: no
+// room or the record could not be written.
+uint32_t CodeId(const WalkScope& scope, const void* code, EmitCode emit, void* context);
+uint32_t CodeId(const WalkScope& scope, const void* code, const CodeFingerprint& fingerprint, EmitCode emit,
+                void* context);
+
+struct CodeTableCounters {
+  uint64_t records;         // ids given
+  uint64_t address_reuses;  // another code object at a known address
+};
+CodeTableCounters CodeTableStatistics();
+
+// In the child of a fork: everything is forgotten, because the child writes its own trace.
+void ResetCodeTableInChild();
+
+}  // namespace plateau::python
+
+#endif  // PLATEAU_PRELOAD_PYTHON_CODE_TABLE_H_

@@ -1,0 +1,27 @@
+// What the shim calls of the Python part, in the order of a process's life.
+//
+// Allocates: never. Every function returns at once when there is no interpreter.
+#ifndef PLATEAU_PRELOAD_PYTHON_START_H_
+#define PLATEAU_PRELOAD_PYTHON_START_H_
+
+namespace plateau {
+
+// From the shim's constructor, after the trace is open: finds an interpreter, installs the pymalloc hooks and
+// records the status line RecordInfo("python", ...).
+void StartPython();
+
+// After a successful dlopen() (outside the allocation hooks, inside the guard): an embedded interpreter.
+void PythonModulesChanged();
+
+// In the child of a fork, before it records anything.
+void PythonOnForkChild();
+
+// When a thread ends.
+void PythonOnThreadEnd();
+
+// From the ledger tick, with no lock held: re-checks that the pymalloc hooks are still there.
+void PythonTick();
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_PYTHON_START_H_

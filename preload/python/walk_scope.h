@@ -1,0 +1,62 @@
+// The window in which a thread may read its own Python frames, and the guard that keeps them in memory.
+//
+// While Py_Finalize() runs, it frees the states of daemon threads that are still busy in C code. A thread
+// that walks at that moment would read freed memory. So:
+//
+//   walker    WalkScope: own flag = 1; is somebody finalising?  -> no frames
+//             reads ...; own flag = 0
+//   releaser  BeforeRelease() in free(), munmap() and the pymalloc free hook: somebody finalises and nobody
+//   has
+//             waited yet -> membarrier, then wait until no other thread has its flag set
+//
+// Either the walker sees the finalising word or the releaser sees the flag. A walker never blocks, so the
+// wait takes microseconds; it is bounded all the same.
+//
+// Allocates: never. Locks: never. Cost: one store each for a walker, two loads for a release.
+#ifndef PLATEAU_PRELOAD_PYTHON_WALK_SCOPE_H_
+#define PLATEAU_PRELOAD_PYTHON_WALK_SCOPE_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace plateau::python {
+
+// Opens the window for the calling thread. Code pointers from a walk are valid until it is destroyed.
+class WalkScope {
+ public:
+  WalkScope();
+  ~WalkScope();
+  WalkScope(const WalkScope&) = delete;
+  WalkScope& operator=(const WalkScope&) = delete;
+
+  // False: no interpreter, no state for this thread, or finalisation has begun in another one.
+  explicit operator bool() const { return thread_state_ != nullptr; }
+  const void* thread_state() const { return thread_state_; }
+
+ private:
+  const void* thread_state_ = nullptr;
+  std::atomic<uint32_t>* flag_ = nullptr;
+};
+
+extern std::atomic<const std::atomic<uintptr_t>*> g_finalizing_word;
+void WaitForWalkers();
+
+// Call before memory is given back to libc or the kernel.
+inline void BeforeRelease() {
+  const auto* word = g_finalizing_word.load(std::memory_order_relaxed);
+  if (word->load(std::memory_order_relaxed) != 0) [[unlikely]]
+    WaitForWalkers();
+}
+
+// Gives the thread's flag to the next thread. A thread that ends without it costs a flag, nothing else.
+void ReleaseWalkFlag();
+
+// Tells the guard which word the interpreter sets; registers for membarrier.
+void StartWalkGuard(const void* finalizing_word);
+
+// In the child of a fork, before it records: the other threads are gone.
+void ResetWalkGuardInChild();
+
+}  // namespace plateau::python
+
+#endif  // PLATEAU_PRELOAD_PYTHON_WALK_SCOPE_H_
