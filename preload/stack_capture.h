@@ -1,0 +1,25 @@
+// The seam between the recorder and whatever walks stacks.
+//
+// Called inside a hook: guard held, the thread has a buffer. New locations and nodes are written through
+// definitions.h before the id is returned. 0: no stack. Allocates: never from the traced heap.
+#ifndef PLATEAU_PRELOAD_STACK_CAPTURE_H_
+#define PLATEAU_PRELOAD_STACK_CAPTURE_H_
+
+#include <cstdint>
+
+#include "preload/unwind/registers.h"
+
+namespace plateau {
+
+// The node of the stack whose leaf frame has these registers.
+uint32_t CaptureStack(const unwind::Registers& registers);
+
+// Registers of the caller of a function, from that function's __builtin_frame_address(0).
+inline unwind::Registers CallerOfFrame(const void* frame) {
+  const auto* words = static_cast<const uintptr_t*>(frame);
+  return {words[1], reinterpret_cast<uintptr_t>(words + 2), words[0]};
+}
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_STACK_CAPTURE_H_
