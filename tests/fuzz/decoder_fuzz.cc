@@ -1,0 +1,65 @@
+// Feeds bytes to the block and record decoders as a file would: header, then one block, then the bare payload.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "preload/trace/decoder.h"
+
+using plateau::trace::BlockHeader;
+using plateau::trace::BlockStatus;
+using plateau::trace::FileHeader;
+using plateau::trace::Record;
+using plateau::trace::RecordReader;
+
+namespace {
+
+// Touches what a record points to, so that the address sanitizer sees a view that left its block.
+void Use(const Record& record, std::string_view payload) {
+  using plateau::trace::RecordKind;
+  std::string_view views[3];
+  if (record.kind == RecordKind::kInfo) {
+    views[0] = record.info.key;
+    views[1] = record.info.value;
+  } else if (record.kind == RecordKind::kModule) {
+    views[0] = record.module.path;
+    views[1] = record.module.build_id;
+  } else if (record.kind == RecordKind::kCode) {
+    views[0] = record.code.file;
+    views[1] = record.code.name;
+    views[2] = record.code.line_table;
+  } else if (record.kind == RecordKind::kMark) {
+    views[0] = record.mark.name;
+  } else if (record.kind == RecordKind::kDevice) {
+    views[0] = record.device.api;
+  }
+  for (const std::string_view view : views) {
+    if (view.empty()) continue;
+    if (view.data() < payload.data() || view.data() + view.size() > payload.data() + payload.size()) std::abort();
+  }
+}
+
+void ReadRecords(const BlockHeader& header, std::string_view payload) {
+  RecordReader reader(header, payload);
+  Record record;
+  size_t records = 0;
+  while (reader.Next(&record)) {
+    Use(record, payload);
+    if (++records > payload.size()) std::abort();  // every record takes at least a byte
+  }
+  if (reader.offset() > payload.size()) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FileHeader file_header;
+  plateau::trace::ReadFileHeader(data, size, &file_header);
+
+  BlockHeader header{};
+  std::string_view payload;
+  const BlockStatus status = plateau::trace::ReadBlock(data, size, &header, &payload);
+  if (status == BlockStatus::kOk || status == BlockStatus::kOpen) ReadRecords(header, payload);
+
+  ReadRecords(BlockHeader{}, {reinterpret_cast<const char*>(data), size});
+  return 0;
+}
