@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace plateau {
+namespace plateau::series {
 
 void MarkLog::Add(uint64_t time, uint32_t stream, trace::MarkKind kind, trace::MarkSource source,
                   uint64_t value, std::string_view name) {
@@ -17,4 +17,4 @@ void MarkLog::Finish() {
                    [](const Mark& a, const Mark& b) { return a.time < b.time; });
 }
 
-}  // namespace plateau
+}  // namespace plateau::series

@@ -17,7 +17,7 @@
 
 #include "preload/trace/record.h"
 
-namespace plateau {
+namespace plateau::series {
 
 struct Mark {
   uint64_t time;
@@ -51,6 +51,6 @@ class MarkLog {
   std::unordered_map<std::string, uint32_t> ids_;
 };
 
-}  // namespace plateau
+}  // namespace plateau::series
 
 #endif  // PLATEAU_ANALYZER_SERIES_MARK_LOG_H_

@@ -29,7 +29,7 @@
 
 #include "analyzer/series/mark_log.h"
 
-namespace plateau {
+namespace plateau::series {
 
 // Where the steps come from, best first.
 enum class StepSource : uint8_t {
@@ -139,6 +139,6 @@ class StepClock {
   uint32_t stream_ = 0;
 };
 
-}  // namespace plateau
+}  // namespace plateau::series
 
 #endif  // PLATEAU_ANALYZER_SERIES_STEP_CLOCK_H_
