@@ -1,0 +1,310 @@
+// Everything a report says, as plain data: the one source of the card, the tables, JSON, HTML and every
+// exporter.
+//
+// Filled once by the analysis and then only read. Holds no pointers into other objects, so a model may be
+// copied, kept after the recording is closed, and built by hand in a test.
+//
+// Bytes are signed: a leftover that corrects a sampled estimate may be below zero. What must hold, and what
+// CheckTotals() verifies:
+//
+//   sum of sites[].X + sum of leftovers[].X == totals.X     for X in retained, peak, temporary, allocated
+//   (bytes, counts) sum of stacks[].X                       == the same total
+//
+// Steps are training steps counted from 1; step 0 is what came before the first one. When a recording has no
+// steps the clock is a time bucket and `steps.source` says so.
+#ifndef PLATEAU_ANALYZER_REPORT_REPORT_MODEL_H_
+#define PLATEAU_ANALYZER_REPORT_REPORT_MODEL_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plateau::report {
+
+// A 95 % interval.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// A number that supports a sentence: {"rate_bytes_per_step", 1.2e6}. Names carry their unit.
+struct EvidenceNumber {
+  std::string name;
+  double value = 0;
+};
+
+// How the recording was made and how much of it could be read.
+struct RecordingInfo {
+  std::string path;
+  std::string command;            // as started, joined with spaces
+  std::string mode = "default";   // "default" (sampled below exact_from_bytes) or "exact"
+  uint64_t sample_bytes = 0;      // mean distance between samples; 0 in exact mode
+  uint64_t exact_from_bytes = 0;  // requests of this size or more are always recorded
+  std::string started_utc;        // ISO 8601
+  double duration_seconds = 0;
+  std::string ending;  // "exit 0", "signal 9", "still running"
+  uint64_t trace_bytes = 0;
+  uint64_t trace_files = 0;
+  uint64_t events = 0;
+  std::vector<std::string> sources;  // "malloc", "mmap", "pymalloc", "torch", "cuda runtime", ...
+  std::vector<std::string> notes;    // coarsened sampling, missing symbols, ...; one sentence each
+  std::vector<std::pair<std::string, std::string>> environment;  // host, kernel, python, torch, ...
+};
+
+// Not recorded (drops) and recorded but unreadable (damage).
+struct Losses {
+  uint64_t dropped_events = 0;
+  uint64_t dropped_bytes = 0;
+  uint64_t unknown_frees = 0;
+  uint64_t damaged_blocks = 0;
+  uint64_t damaged_bytes = 0;
+  uint64_t skipped_records = 0;  // kinds this version does not know
+  std::vector<std::string> messages;
+};
+
+// One possible future. Several when the mechanism is undecided: "if it is a leak", "if it is a first-pass
+// fill".
+struct Forecast {
+  std::string label;
+  std::string sentence;
+  double from_step = 0;
+  double from_bytes = 0;
+  double rate_bytes_per_step = 0;
+  std::optional<Interval> rate_interval;
+  std::optional<double> plateau_bytes;
+  std::optional<Interval> plateau_interval;
+  std::optional<double> plateau_step;
+  std::optional<Interval> plateau_step_interval;
+  std::optional<double> limit_step;  // when the memory limit is reached
+  std::optional<Interval> limit_step_interval;
+};
+
+struct Verdict {
+  std::string name = "inconclusive";  // design vocabulary, lower snake case
+  std::string reason;            // fixed reason of an inconclusive verdict: "first_pass", "too_short", ...
+  std::string sentence;          // plain words with the numbers filled in
+  std::vector<std::string> why;  // what made it, one line each
+  std::vector<EvidenceNumber> numbers;
+  std::string outcome;  // "oom_either_way", "safe_in_this_run", ... or empty
+  std::vector<Forecast> forecasts;
+  std::optional<double> detectable_bytes_per_step;  // smallest leak this run could have shown
+  std::optional<double> needs_steps;                // more steps that would decide it
+  std::optional<double> limit_bytes;                // memory limit forecasts refer to
+  std::vector<std::string> next_steps;              // what to do now
+};
+
+struct Steps {
+  int64_t count = 0;
+  std::string source;     // "optimizer", "marks", "dataloader", "time buckets", ...
+  double confidence = 1;  // 0..1
+  std::optional<double> steps_per_epoch;
+  std::vector<double> epoch_ends;   // step at which each epoch ended
+  std::vector<double> evaluations;  // step at which each evaluation began
+};
+
+struct Totals {
+  int64_t alloc_count = 0;
+  int64_t alloc_bytes = 0;
+  int64_t free_count = 0;
+  int64_t free_bytes = 0;
+  int64_t retained_bytes = 0;  // live at the end
+  int64_t retained_count = 0;
+  int64_t peak_bytes = 0;  // highest live bytes
+  double peak_step = 0;
+  int64_t temporary_bytes = 0;  // allocated and freed within one step
+};
+
+// Bytes that belong to no site: "[no stack]", "[freed elsewhere]", "[dropped]", "[sampling]".
+struct Leftover {
+  std::string name;
+  std::string explanation;
+  int64_t retained_bytes = 0;
+  int64_t retained_count = 0;
+  int64_t peak_bytes = 0;
+  int64_t temporary_bytes = 0;
+  int64_t alloc_bytes = 0;
+  int64_t alloc_count = 0;
+};
+
+// One reading of the ledger. RSS = live + allocator_gap + file + shmem + own + unexplained.
+struct LedgerSample {
+  double time_seconds = 0;
+  double step = 0;
+  int64_t live_bytes = 0;
+  int64_t rss_bytes = 0;
+  int64_t rss_anon_bytes = 0;
+  int64_t rss_file_bytes = 0;
+  int64_t rss_shmem_bytes = 0;
+  int64_t allocator_gap_bytes = 0;
+  int64_t own_bytes = 0;
+  int64_t pinned_bytes = 0;
+  int64_t device_live_bytes = 0;
+  int64_t device_reserved_bytes = 0;
+  int64_t cgroup_bytes = 0;
+  int64_t unexplained_bytes = 0;
+};
+
+// A kind of memory with its own verdict: "host", "pinned", "device 0", "shared", "files".
+struct Pool {
+  std::string name;
+  std::string verdict;
+  std::string evidence;
+  int64_t live_bytes = 0;
+  int64_t peak_bytes = 0;
+  int64_t reserved_bytes = 0;
+  double growth_bytes_per_step = 0;
+};
+
+struct Process {
+  int64_t pid = 0;
+  int64_t parent_pid = 0;
+  std::string role;  // "main", "dataloader worker", "rank", ...
+  std::optional<int> rank;
+  std::string exe;
+  std::string command;
+  std::string ending;
+  double start_seconds = 0;  // from the start of the recording
+  double end_seconds = 0;
+  std::string verdict;
+  int64_t retained_bytes = 0;
+  int64_t peak_bytes = 0;
+  int64_t peak_rss_bytes = 0;
+  double growth_bytes_per_step = 0;
+  uint64_t dropped_events = 0;
+};
+
+struct Hypothesis {
+  std::string name;    // "optimizer state"
+  std::string result;  // "ruled out", "supported", "possible", "not tested"
+  std::string evidence;
+};
+
+struct Pattern {
+  std::string id;  // "K11"
+  std::string title;
+  std::string explanation;
+  std::string fix;
+  std::string evidence;
+};
+
+// A share of what is held: "parameters", "gradients", "optimizer state", ...; shares add up to
+// totals.retained_bytes.
+struct BreakdownItem {
+  std::string name;
+  int64_t bytes = 0;
+  int64_t count = 0;
+  std::string how;  // how it was recognised
+};
+
+// A stretch of the run to shade: kind is "warm_up", "plateau", "epoch", "evaluation" or "checkpoint".
+struct Phase {
+  std::string kind;
+  std::string label;
+  double from_step = 0;
+  double to_step = 0;
+  double from_seconds = 0;
+  double to_seconds = 0;
+};
+
+struct Frame {
+  std::string function;
+  std::string file;
+  int line = 0;
+  std::string module;
+  std::string kind = "native";  // "native", "python", "op", "kernel"
+};
+
+// What one thread or process holds of a site.
+struct Share {
+  std::string name;
+  int64_t retained_bytes = 0;
+  int64_t retained_count = 0;
+  int64_t peak_bytes = 0;
+  int64_t temporary_bytes = 0;
+  double growth_bytes_per_step = 0;
+};
+
+// Ages in steps: 0 | 1 | 2-3 | 4-7 | ...
+inline constexpr int kAgeBuckets = 24;
+
+struct Site {
+  std::string site;  // how the site is shown: "train.py:42 in collate"
+  std::string file;
+  int line = 0;
+  std::string function;
+  std::string module;
+  std::string pool = "host";
+  std::string phase;        // where most of its bytes are born: "forward", "data", "evaluation", ...
+  std::string source_line;  // text of that line, when the file could be read
+  std::string category;     // breakdown item it belongs to
+  int64_t retained_bytes = 0;
+  int64_t retained_count = 0;
+  double growth_bytes_per_step = 0;
+  std::optional<Interval> growth_interval;
+  int64_t peak_bytes = 0;       // held when the process was at its peak
+  int64_t temporary_bytes = 0;  // allocated and freed within one step
+  int64_t alloc_bytes = 0;
+  int64_t alloc_count = 0;
+  int64_t free_count = 0;
+  int64_t tensor_count = 0;
+  double first_step = 0;
+  double last_step = 0;
+  std::string verdict;
+  std::string evidence;
+  std::vector<EvidenceNumber> numbers;
+  std::vector<int64_t> live_bytes;               // per bucket of ReportModel::axis_steps; empty when not kept
+  std::vector<int64_t> survivor_bytes;           // born in that bucket and alive at the end; same axis
+  std::array<int64_t, kAgeBuckets> age_bytes{};  // age of what is alive at the end
+  std::vector<uint32_t> stack;                   // most common stack, indices into frames, leaf first
+  std::vector<Share> threads;
+  std::vector<Share> processes;
+};
+
+// A node of the stack tree, values its own without its children's. Parents come before their children.
+struct StackNode {
+  int32_t parent = -1;  // -1: a root
+  uint32_t frame = 0;   // index into frames
+  int32_t site = -1;    // index into sites, -1: a leftover
+  int64_t retained_bytes = 0;
+  int64_t retained_count = 0;
+  double growth_bytes_per_step = 0;
+  int64_t peak_bytes = 0;
+  int64_t temporary_bytes = 0;
+  int64_t alloc_bytes = 0;
+  int64_t alloc_count = 0;
+};
+
+struct ReportModel {
+  std::string tool_version;
+  RecordingInfo recording;
+  Losses losses;
+  Verdict verdict;
+  Steps steps;
+  Totals totals;
+  std::vector<Leftover> leftovers;
+  std::vector<LedgerSample> ledger;
+  std::vector<Pool> pools;
+  std::vector<Process> processes;
+  std::vector<Hypothesis> hypotheses;
+  std::vector<Pattern> patterns;
+  std::vector<BreakdownItem> breakdown;
+  std::vector<Phase> phases;
+  std::vector<double> axis_steps;    // first step of each bucket of the sites' series
+  std::vector<double> axis_seconds;  // the same in seconds, empty when unknown
+  std::vector<Site> sites;           // by retained bytes, largest first
+  std::vector<Frame> frames;
+  std::vector<StackNode> stacks;
+};
+
+// What does not add up, one sentence each; empty when every total is the sum of its parts.
+std::vector<std::string> CheckTotals(const ReportModel& model);
+
+// Orders sites by retained bytes (then growth, then name) and renumbers what refers to them.
+void SortSites(ReportModel& model);
+
+}  // namespace plateau::report
+
+#endif  // PLATEAU_ANALYZER_REPORT_REPORT_MODEL_H_

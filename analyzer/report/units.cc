@@ -1,0 +1,201 @@
+#include "analyzer/report/units.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+
+namespace plateau::report {
+namespace {
+
+constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+
+int UnitOf(double bytes) {
+  int unit = 0;
+  double rest = std::fabs(bytes);
+  while (rest >= 999.5 && unit + 1 < static_cast<int>(kUnits.size())) {
+    rest /= 1024;
+    ++unit;
+  }
+  return unit;
+}
+
+std::string ThreeDigits(double value) {
+  const double size = std::fabs(value);
+  if (size >= 99.95) return absl::StrFormat("%.0f", value);
+  if (size >= 9.995) return absl::StrFormat("%.1f", value);
+  return absl::StrFormat("%.2f", value);
+}
+
+std::string InUnit(double bytes, int unit) {
+  const double value = bytes / std::pow(1024, unit);
+  if (unit == 0)
+    return absl::StrFormat(std::fabs(value) < 9.95 && value != std::floor(value) ? "%.1f" : "%.0f", value);
+  return ThreeDigits(value);
+}
+
+// Bytes of a UTF-8 sequence that starts with `lead`; 1 for anything malformed.
+size_t SequenceLength(unsigned char lead) {
+  if (lead >= 0xf0) return 4;
+  if (lead >= 0xe0) return 3;
+  if (lead >= 0xc0) return 2;
+  return 1;
+}
+
+}  // namespace
+
+std::string HumanBytes(double bytes) {
+  if (!std::isfinite(bytes)) return "unknown";
+  const int unit = UnitOf(bytes);
+  return absl::StrCat(InUnit(bytes, unit), " ", kUnits[unit]);
+}
+
+std::string HumanRate(double bytes_per_step) { return absl::StrCat(HumanBytes(bytes_per_step), "/step"); }
+
+std::string HumanCount(double count) {
+  if (!std::isfinite(count)) return "unknown";
+  const double size = std::fabs(count);
+  if (size >= 1e9) return absl::StrCat(ThreeDigits(count / 1e9), " G");
+  if (size >= 1e6) return absl::StrCat(ThreeDigits(count / 1e6), " M");
+  std::string digits = absl::StrFormat("%.0f", count);
+  for (int at = static_cast<int>(digits.size()) - 3; at > (digits[0] == '-' ? 1 : 0); at -= 3)
+    digits.insert(at, ",");
+  return digits;
+}
+
+std::string HumanDuration(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "unknown";
+  if (seconds < 0.9995) return absl::StrFormat("%.0f ms", seconds * 1e3);
+  if (seconds < 60) return absl::StrFormat("%.1f s", seconds);
+  const int64_t whole = std::llround(seconds);
+  if (whole < 3600) return absl::StrFormat("%d min %d s", whole / 60, whole % 60);
+  return absl::StrFormat("%d h %d min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string HumanStep(double step) {
+  if (std::fabs(step - std::round(step)) < 0.05 || step >= 1000) return HumanCount(std::round(step));
+  return absl::StrFormat("%.1f", step);
+}
+
+std::string HumanByteInterval(const Interval& bytes) {
+  const int unit = UnitOf(std::max(std::fabs(bytes.low), std::fabs(bytes.high)));
+  return absl::StrCat(InUnit(bytes.low, unit), bytes.low < 0 ? " to " : "-", InUnit(bytes.high, unit), " ",
+                      kUnits[unit]);
+}
+
+std::optional<double> ParseBytes(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  size_t end = 0;
+  while (end < text.size() && (absl::ascii_isdigit(text[end]) || text[end] == '.')) ++end;
+  double value = 0;
+  if (end == 0 || !absl::SimpleAtod(text.substr(0, end), &value)) return std::nullopt;
+  std::string unit = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text.substr(end)));
+  if (unit.empty() || unit == "b") return value;
+  static constexpr absl::string_view kPrefixes("kmgtp");
+  const size_t power = kPrefixes.find(unit[0]);
+  if (power == absl::string_view::npos) return std::nullopt;
+  const std::string rest = unit.substr(1);
+  if (rest.empty() || rest == "i" || rest == "ib") return value * std::pow(1024, power + 1);
+  if (rest == "b") return value * std::pow(1000, power + 1);
+  return std::nullopt;
+}
+
+std::string Sparkline(const std::vector<double>& values, int width, std::optional<double> floor) {
+  static constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (values.empty() || width <= 0) return "";
+  const size_t columns = std::min<size_t>(width, values.size());
+  std::vector<double> highs(columns);
+  for (size_t c = 0; c < columns; ++c) {
+    const size_t from = c * values.size() / columns;
+    const size_t to = std::max(from + 1, (c + 1) * values.size() / columns);
+    highs[c] = *std::max_element(values.begin() + from, values.begin() + to);
+  }
+  double low = *std::min_element(highs.begin(), highs.end());
+  if (floor.has_value()) low = std::min(low, *floor);
+  const double high = *std::max_element(highs.begin(), highs.end());
+  std::string line;
+  for (double value : highs) {
+    const double part = high > low ? (value - low) / (high - low) : 0;
+    line += kBlocks[std::clamp(static_cast<int>(std::lround(part * 7)), 0, 7)];
+  }
+  return line;
+}
+
+int DisplayWidth(absl::string_view text) {
+  int width = 0;
+  for (unsigned char c : text) width += (c & 0xc0) != 0x80;
+  return width;
+}
+
+std::string MiddleEllipsis(absl::string_view text, int columns) {
+  if (DisplayWidth(text) <= columns) return std::string(text);
+  if (columns <= 3) return std::string(std::max(columns, 0), '.');
+  std::vector<absl::string_view> letters;
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = std::min(SequenceLength(text[at]), text.size() - at);
+    letters.push_back(text.substr(at, size));
+    at += size;
+  }
+  const int keep = columns - 3;
+  const int head = keep / 3;
+  std::string out;
+  for (int i = 0; i < head; ++i) absl::StrAppend(&out, letters[i]);
+  out += "...";
+  for (size_t i = letters.size() - (keep - head); i < letters.size(); ++i) {
+    absl::StrAppend(&out, letters[i]);
+  }
+  return out;
+}
+
+std::vector<std::string> WrapText(absl::string_view text, int columns) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (size_t at = 0; at < text.size();) {
+    const size_t start = text.find_first_not_of(' ', at);
+    if (start == absl::string_view::npos) break;
+    const size_t end = std::min(text.find(' ', start), text.size());
+    const absl::string_view word = text.substr(start, end - start);
+    if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > columns) {
+      lines.push_back(line);
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    absl::StrAppend(&line, word);
+    at = end;
+  }
+  if (!line.empty()) lines.push_back(line);
+  return lines;
+}
+
+std::string Printable(absl::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = c == '\t' ? ' ' : '?';
+  }
+  // U+0080 to U+009F are control characters too: C2 80 .. C2 9F.
+  for (size_t i = 0; i + 1 < out.size(); ++i) {
+    const auto next = static_cast<unsigned char>(out[i + 1]);
+    if (static_cast<unsigned char>(out[i]) == 0xc2 && next >= 0x80 && next < 0xa0) out.replace(i, 2, "?");
+  }
+  return out;
+}
+
+std::string VerdictTitle(absl::string_view name) {
+  return absl::StrReplaceAll(absl::AsciiStrToUpper(name), {{"_", " "}});
+}
+
+int VerdictSeverity(absl::string_view name) {
+  if (name == "leak" || name == "slow_leak" || name == "staircase") return 3;
+  if (name == "fragmentation" || name == "untraced_growth") return 3;
+  if (name == "inconclusive") return 2;
+  if (name == "steady" || name == "warmup_complete" || name == "spike_recovered") return 0;
+  return 1;
+}
+
+}  // namespace plateau::report

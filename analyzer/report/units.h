@@ -1,0 +1,53 @@
+// Bytes, counts, steps and durations as people read them.
+//
+// Binary units everywhere, three significant digits: 1.70 GiB, 212 MiB, 960 B. ASCII apart from sparklines.
+#ifndef PLATEAU_ANALYZER_REPORT_UNITS_H_
+#define PLATEAU_ANALYZER_REPORT_UNITS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "analyzer/report/report_model.h"
+
+namespace plateau::report {
+
+std::string HumanBytes(double bytes);                  // "1.70 GiB", "-12.0 KiB"
+std::string HumanRate(double bytes_per_step);          // "1.20 MiB/step"
+std::string HumanCount(double count);                  // "1,234", "12.3 M"
+std::string HumanDuration(double seconds);             // "3 min 20 s"
+std::string HumanStep(double step);                    // "83"
+std::string HumanByteInterval(const Interval& bytes);  // "1.10-1.30 MiB", one unit for both ends
+
+// "1MiB", "1.5 GB", "4096", "200k": units of 1000 (kB, MB) and 1024 (KiB, K, M, MiB). nullopt when it is none
+// of these.
+std::optional<double> ParseBytes(absl::string_view text);
+
+// `width` block characters, one per stretch of `values` (their maximum), scaled from the smallest to the
+// largest value, or from `floor` when it is smaller. Empty for no values.
+std::string Sparkline(const std::vector<double>& values, int width,
+                      std::optional<double> floor = std::nullopt);
+
+// Columns a terminal uses for UTF-8 `text` (block characters and ASCII are one wide).
+int DisplayWidth(absl::string_view text);
+
+// Keeps at most `columns`, cutting in the middle with "..." so that the end (file and line) stays readable.
+std::string MiddleEllipsis(absl::string_view text, int columns);
+
+// Breaks at spaces into lines of at most `columns`; a longer word stands alone.
+std::vector<std::string> WrapText(absl::string_view text, int columns);
+
+// Control characters, escape sequences among them, become '?': names in a recording come from outside.
+std::string Printable(absl::string_view text);
+
+// "cache_fill" -> "CACHE FILL".
+std::string VerdictTitle(absl::string_view name);
+
+// How bad: 0 healthy, 1 know about it, 2 undecided, 3 growing for ever.
+int VerdictSeverity(absl::string_view name);
+
+}  // namespace plateau::report
+
+#endif  // PLATEAU_ANALYZER_REPORT_UNITS_H_

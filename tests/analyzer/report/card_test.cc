@@ -1,0 +1,76 @@
+#include "analyzer/report/card.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_split.h"
+#include "analyzer/report/units.h"
+#include "tests/support/report_fixtures.h"
+
+namespace plateau::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  lines.pop_back();
+  return lines;
+}
+
+TEST(CardTest, EveryVerdictFitsOnACard) {
+  for (const auto& [name, model] : AllModels()) {
+    const std::string card = WriteCard(model);
+    const std::vector<std::string> lines = Lines(card);
+    EXPECT_LE(lines.size(), 25u) << name << "\n" << card;
+    for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), 80) << name << ": " << line;
+  }
+}
+
+TEST(CardTest, LeakCardNamesTheLineTheRateAndTheDate) {
+  const std::string card = WriteCard(LeakModel());
+  EXPECT_THAT(card, HasSubstr("LEAK"));
+  EXPECT_THAT(card, HasSubstr("1.20 MiB/step"));
+  EXPECT_THAT(card, HasSubstr("train.py:57 in train_step"));
+  EXPECT_THAT(card, HasSubstr("history.append(loss)"));
+  EXPECT_THAT(card, HasSubstr("step 5,330"));
+  EXPECT_LT(card.find("train.py:57"),
+            card.find("train.py:53"));  // the leak before the larger optimizer state
+  EXPECT_THAT(card, HasSubstr("loss.item()"));
+  EXPECT_THAT(card, HasSubstr("optimizer state"));
+  EXPECT_THAT(card, HasSubstr("█"));
+}
+
+TEST(CardTest, InconclusiveCardSaysWhatDecides) {
+  const std::string card = WriteCard(InconclusiveModel());
+  EXPECT_THAT(card, HasSubstr("INCONCLUSIVE"));
+  EXPECT_THAT(card, HasSubstr("About 20 more steps decide it."));
+  EXPECT_THAT(card, HasSubstr("If it is a leak"));
+  EXPECT_THAT(card, HasSubstr("If it is a first-pass fill"));
+}
+
+TEST(CardTest, NoEscapesUnlessAskedAndNoneFromTheRecording) {
+  EXPECT_THAT(WriteCard(HostileModel()), Not(HasSubstr("\x1b")));
+  CardOptions color;
+  color.color = true;
+  const std::string card = WriteCard(HostileModel(), color);
+  EXPECT_THAT(card, HasSubstr("\x1b["));
+  EXPECT_THAT(card, Not(HasSubstr("\x1b]0;title")));
+}
+
+TEST(CardTest, EmptyModelStillMakesACard) {
+  EXPECT_THAT(WriteCard(ReportModel()), HasSubstr("INCONCLUSIVE"));
+}
+
+TEST(CardTest, DropsAndDamageAreSaid) {
+  ReportModel model = SteadyModel();
+  model.losses.dropped_events = 1234;
+  model.losses.damaged_blocks = 2;
+  CardOptions wide;
+  wide.columns = 120;
+  EXPECT_THAT(WriteCard(model, wide), HasSubstr("1,234 dropped, 2 blocks damaged"));
+}
+
+}  // namespace
+}  // namespace plateau::report

@@ -1,0 +1,72 @@
+#include "analyzer/report/units.h"
+
+#include <gtest/gtest.h>
+
+namespace plateau::report {
+namespace {
+
+TEST(UnitsTest, BytesHaveThreeDigits) {
+  EXPECT_EQ(HumanBytes(0), "0 B");
+  EXPECT_EQ(HumanBytes(960), "960 B");
+  EXPECT_EQ(HumanBytes(1000), "0.98 KiB");
+  EXPECT_EQ(HumanBytes(1536), "1.50 KiB");
+  EXPECT_EQ(HumanBytes(-12.0 * 1024), "-12.0 KiB");
+  EXPECT_EQ(HumanBytes(1.7 * 1024 * 1024 * 1024), "1.70 GiB");
+  EXPECT_EQ(HumanBytes(0.0 / 0.0), "unknown");
+}
+
+TEST(UnitsTest, CountsHaveSeparators) {
+  EXPECT_EQ(HumanCount(999), "999");
+  EXPECT_EQ(HumanCount(1234), "1,234");
+  EXPECT_EQ(HumanCount(-123456), "-123,456");
+  EXPECT_EQ(HumanCount(12.3e6), "12.3 M");
+}
+
+TEST(UnitsTest, IntervalsShareTheUnitOfTheLargerEnd) {
+  EXPECT_EQ(HumanByteInterval({1.1 * 1048576, 1.3 * 1048576}), "1.10-1.30 MiB");
+  EXPECT_EQ(HumanByteInterval({-1048576, 1048576}), "-1.00 to 1.00 MiB");
+}
+
+TEST(UnitsTest, ParsesWhatPeopleWrite) {
+  EXPECT_EQ(ParseBytes("4096"), 4096);
+  EXPECT_EQ(ParseBytes("1MiB"), 1048576);
+  EXPECT_EQ(ParseBytes("1.5 MB"), 1.5e6);
+  EXPECT_EQ(ParseBytes("200k"), 200 * 1024);
+  EXPECT_EQ(ParseBytes("2G"), 2147483648.0);
+  EXPECT_EQ(ParseBytes(""), std::nullopt);
+  EXPECT_EQ(ParseBytes("MiB"), std::nullopt);
+  EXPECT_EQ(ParseBytes("3 parsecs"), std::nullopt);
+}
+
+TEST(UnitsTest, SparklineShowsThePeakOfEachStretch) {
+  EXPECT_EQ(Sparkline({0, 7}, 2), "▁█");
+  EXPECT_EQ(Sparkline({0, 9, 0, 0}, 2), "█▁");
+  EXPECT_EQ(Sparkline({5, 5}, 2), "▁▁");
+  EXPECT_EQ(Sparkline({5, 5}, 2, 0.0), "██");
+  EXPECT_EQ(Sparkline({}, 5), "");
+}
+
+TEST(UnitsTest, EllipsisKeepsTheEndOfAPathAndWholeCharacters) {
+  EXPECT_EQ(MiddleEllipsis("short", 10), "short");
+  EXPECT_EQ(MiddleEllipsis("/home/user/project/train.py:42", 15), "/hom...in.py:42");
+  EXPECT_EQ(DisplayWidth(MiddleEllipsis("ééééééééééééé", 8)), 8);
+}
+
+TEST(UnitsTest, ControlCharactersDoNotReachTheTerminal) {
+  EXPECT_EQ(Printable("a\x1b[31mb\nc\x07"), "a?[31mb?c?");
+  EXPECT_EQ(Printable("\xc2\x9b"
+                      "31m"),
+            "?31m");
+  EXPECT_EQ(Printable("\xf0\x9f\x94\xa5"), "\xf0\x9f\x94\xa5");
+}
+
+TEST(UnitsTest, GrowthForEverIsTheMostSevere) {
+  EXPECT_EQ(VerdictSeverity("leak"), 3);
+  EXPECT_EQ(VerdictSeverity("inconclusive"), 2);
+  EXPECT_EQ(VerdictSeverity("cache_fill"), 1);
+  EXPECT_EQ(VerdictSeverity("steady"), 0);
+  EXPECT_EQ(VerdictTitle("cache_fill"), "CACHE FILL");
+}
+
+}  // namespace
+}  // namespace plateau::report

@@ -1,0 +1,538 @@
+#include "tests/support/report_fixtures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/run_simulator.h"
+
+namespace plateau::report {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+std::vector<Frame> TensorFrames(const std::string& op) {
+  return {{op, "", 0, "libtorch_cpu.so", "op"},
+          {"at::native::empty_cpu", "", 0, "libtorch_cpu.so", "native"},
+          {"c10::alloc_cpu", "", 0, "libc10.so", "native"}};
+}
+
+// A small model in training: parameters, gradients, Adam's state, activations and batches.
+void AddNetwork(RunSimulator& run) {
+  auto once = [](int when, double bytes) { return [=](int step) { return step == when ? bytes : 0.0; }; };
+  run.Add({.function = "build_model",
+           .file = "model.py",
+           .line = 31,
+           .phase = "setup",
+           .category = "parameters",
+           .source_line = "    return VisionTransformer(depth=12, dim=384)",
+           .evidence = "born before the first step",
+           .callees = TensorFrames("aten::empty"),
+           .keep = once(0, 346 * kMiB),
+           .tensors = true});
+  run.Add({.function = "train_step",
+           .file = "train.py",
+           .line = 51,
+           .phase = "backward",
+           .category = "gradients",
+           .source_line = "        loss.backward()",
+           .verdict = "warmup_complete",
+           .evidence = "346 MiB born in step 1, nothing kept since",
+           .callees = TensorFrames("aten::empty_like"),
+           .keep = once(1, 346 * kMiB),
+           .churn = [](int step) { return step > 0 ? 120 * kMiB : 0; },
+           .tensors = true});
+  run.Add({.function = "train_step",
+           .file = "train.py",
+           .line = 53,
+           .phase = "optimizer",
+           .category = "optimizer state",
+           .source_line = "        optimizer.step()",
+           .verdict = "warmup_complete",
+           .evidence = "692 MiB born in step 1, twice the parameters: Adam's moments",
+           .callees = TensorFrames("aten::zeros_like"),
+           .keep = once(1, 692 * kMiB),
+           .tensors = true});
+  run.Add({.function = "forward",
+           .file = "model.py",
+           .line = 88,
+           .category = "activations",
+           .source_line = "        x = block(x)",
+           .evidence = "lives at most 1 step",
+           .callees = TensorFrames("aten::addmm"),
+           .churn = [](int step) { return step > 0 ? 512 * kMiB : 0; },
+           .tensors = true});
+  run.Add({.function = "collate",
+           .file = "data.py",
+           .line = 40,
+           .phase = "data",
+           .category = "batch data",
+           .source_line = "    return torch.stack(images)",
+           .evidence = "lives at most 2 steps",
+           .callees = TensorFrames("aten::stack"),
+           .churn = [](int step) { return step > 0 ? 24 * kMiB : 0; },
+           .tensors = true});
+  run.Add({.function = "read",
+           .file = "/usr/lib/python3.11/codecs.py",
+           .line = 322,
+           .phase = "data",
+           .category = "other",
+           .evidence = "lives at most 1 step",
+           .churn = [](int step) { return step > 0 ? 3 * kMiB : 0; },
+           .object_bytes = 4096});
+}
+
+void AddEpochs(ReportModel& model, double steps_per_epoch) {
+  model.steps.steps_per_epoch = steps_per_epoch;
+  const double last = static_cast<double>(model.steps.count);
+  const double seconds = model.recording.duration_seconds / std::max(1.0, last);
+  int number = 1;
+  for (double from = 0; from < last; from += steps_per_epoch, ++number) {
+    const double to = std::min(last, from + steps_per_epoch);
+    model.phases.push_back({"epoch", absl::StrCat("epoch ", number), from, to, from * seconds, to * seconds});
+    if (from + steps_per_epoch <= last) model.steps.epoch_ends.push_back(to);
+  }
+}
+
+void AddPhase(ReportModel& model, const std::string& kind, const std::string& label, double from, double to) {
+  const double seconds = model.recording.duration_seconds / std::max<double>(1, model.steps.count);
+  model.phases.push_back({kind, label, from, to, from * seconds, to * seconds});
+}
+
+void AddUsualSuspects(ReportModel& model, const std::vector<std::string>& not_ruled_out) {
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"dataset loading", "data sites hold 0 B older than 2 steps"},
+      {"gradient accumulation", "gradients born in step 1 only, 346 MiB since"},
+      {"optimizer state", "692 MiB since step 1, twice the parameters, no growth"},
+      {"evaluation", "no evaluation in this run retained anything"},
+      {"DataLoader workers", "no worker processes"},
+      {"caches", "no site fills once per example"},
+      {"GC delay", "live bytes do not fall at collections"},
+      {"fragmentation", "allocator gap 60 MiB, flat"},
+      {"page cache", "mapped files 200 MiB, flat"},
+      {"pinned memory", "none allocated"},
+      {"compile caches", "no compiler in the process"},
+      {"log and metric lists", "no small object kept once per step"}};
+  for (const auto& [name, evidence] : all) {
+    const bool open = std::find(not_ruled_out.begin(), not_ruled_out.end(), name) != not_ruled_out.end();
+    if (!open) model.hypotheses.push_back({name, "ruled out", evidence});
+  }
+}
+
+void AddPool(ReportModel& model) {
+  model.pools.push_back({"host", model.verdict.name, model.verdict.sentence, model.totals.retained_bytes,
+                         model.totals.peak_bytes,
+                         model.totals.retained_bytes + model.ledger.back().allocator_gap_bytes,
+                         model.sites.empty() ? 0 : model.sites[0].growth_bytes_per_step});
+  model.pools.push_back({"files", "steady", "mapped files are flat", model.ledger.back().rss_file_bytes,
+                         model.ledger.back().rss_file_bytes, 0, 0});
+  model.processes[0].verdict = model.verdict.name;
+}
+
+void AddImageCache(RunSimulator& run) {
+  run.Add({.function = "__getitem__",
+           .file = "data.py",
+           .line = 27,
+           .phase = "data",
+           .category = "caches",
+           .source_line = "        self.images[index] = Image.open(path).convert(\"RGB\")",
+           .verdict = "cache_fill",
+           .evidence = "each example is kept once: 21.3 MB x 663, ended with the first epoch",
+           .callees = {{"ImagingNewDense", "", 0, "_imaging.so", "native"}},
+           .keep = [](int step) { return step >= 1 && step <= 82 ? 170.4e6
+                                         : step == 83            ? 149.1e6
+                                                                 : 0.0; },
+           .object_bytes = 21.3e6});
+}
+
+}  // namespace
+
+ReportModel LeakModel() {
+  RunSimulator run(400);
+  AddNetwork(run);
+  run.Add({.function = "train_step",
+           .file = "train.py",
+           .line = 57,
+           .category = "caches",
+           .source_line = "        history.append(loss)",
+           .verdict = "leak",
+           .evidence = "1.20 MiB born in every step is still alive; none older than 3 steps was ever freed",
+           .callees = TensorFrames("aten::nll_loss_forward"),
+           .keep = [](int step) { return step >= 1 ? 1.2 * kMiB + (step % 7 - 3) * 9000 : 0.0; },
+           .object_bytes = 49152,
+           .tensors = true});
+  run.Add({.function = "log",
+           .file = "/usr/lib/python3.11/logging/__init__.py",
+           .line = 1734,
+           .category = "other",
+           .verdict = "steady",
+           .evidence = "below the materiality floor",
+           .keep = [](int step) { return step >= 1 ? 640.0 : 0.0; },
+           .object_bytes = 640});
+  ReportModel model = run.Finish();
+  AddEpochs(model, 120);
+  Verdict& v = model.verdict;
+  v.name = "leak";
+  v.sentence =
+      "Leaks 1.20 MiB/step (1.16-1.24 MiB), 25 objects per step; none of those older than 3 steps was ever "
+      "freed, since step 1.";
+  v.why = {"Survivors are spread over every birth step up to now: 397 of 397 mature steps kept memory.",
+           "The rate after the first epoch (step 120) is 1.20 MiB/step, the same as before it.",
+           "No object of the site older than 3 steps ever died."};
+  v.numbers = {{"rate_bytes_per_step", 1.2 * kMiB}, {"onset_step", 1}, {"maturity_steps", 3}};
+  v.detectable_bytes_per_step = 21000;
+  v.limit_bytes = 8192 * kMiB;
+  v.forecasts = {{.label = "leak",
+                  .sentence = "Reaches the limit of 8.00 GiB at step 5,330 (5,150-5,520).",
+                  .from_step = 400,
+                  .from_bytes = static_cast<double>(model.ledger.back().live_bytes),
+                  .rate_bytes_per_step = 1.2 * kMiB,
+                  .rate_interval = Interval{1.16 * kMiB, 1.24 * kMiB},
+                  .limit_step = 5330,
+                  .limit_step_interval = Interval{5150, 5520}}};
+  v.outcome = "oom_only_if_leak";
+  AddUsualSuspects(model, {"log and metric lists"});
+  model.hypotheses.insert(model.hypotheses.begin(), {"log and metric lists", "supported",
+                                                     "25 tensors per step kept by train.py:57, never freed"});
+  model.patterns = {{"K06", "Loss kept with its graph",
+                     "A list holds loss tensors, and each loss holds the graph that made it.",
+                     "append loss.item() or loss.detach() instead of loss.",
+                     "constant count per step, born in forward, held by one line"}};
+  AddPool(model);
+  AddPhase(model, "evaluation", "evaluation 1", 119, 121);
+  AddPhase(model, "evaluation", "evaluation 2", 239, 241);
+  AddPhase(model, "evaluation", "evaluation 3", 359, 361);
+  model.steps.evaluations = {119, 239, 359};
+  model.processes.push_back(model.processes[0]);
+  Process& worker = model.processes.back();
+  worker.pid = 4251;
+  worker.parent_pid = 4242;
+  worker.role = "dataloader worker";
+  worker.rank = 0;
+  worker.verdict = "steady";
+  worker.retained_bytes = 0;
+  worker.peak_bytes = 31 << 20;
+  worker.peak_rss_bytes = 220 << 20;
+  return model;
+}
+
+ReportModel WarmupModel() {
+  RunSimulator run(300);
+  AddNetwork(run);
+  run.Add({.function = "forward",
+           .file = "model.py",
+           .line = 61,
+           .category = "caches",
+           .source_line = "        x = self.conv(x)",
+           .verdict = "warmup_complete",
+           .evidence = "92 new shapes until step 41, nothing kept since",
+           .callees = {{"ideep::convolution_forward::compute", "", 0, "libtorch_cpu.so", "native"}},
+           .keep = [](int step) { return step >= 1 && step <= 41 ? 60 * kMiB * std::exp(-step / 9.0) : 0.0; },
+           .object_bytes = 2 * kMiB});
+  ReportModel model = run.Finish();
+  AddEpochs(model, 120);
+  AddPhase(model, "warm_up", "warm-up", 0, 41);
+  AddPhase(model, "plateau", "plateau", 41, 300);
+  Verdict& v = model.verdict;
+  v.name = "warmup_complete";
+  v.sentence = "Grew by 1.50 GiB until step 41, nothing retained since (259 steps). Normal start-up.";
+  v.why = {"Survivors were born in steps 0 to 41 only; 259 later steps kept nothing.",
+           "The rate fell as new input shapes ran out, it did not stop at the epoch (step 120)."};
+  v.detectable_bytes_per_step = 34000;
+  v.forecasts = {{.label = "plateau",
+                  .sentence = "Stays at 1.85 GiB (1.84-1.86).",
+                  .from_step = 300,
+                  .from_bytes = static_cast<double>(model.ledger.back().live_bytes),
+                  .plateau_bytes = static_cast<double>(model.ledger.back().live_bytes),
+                  .plateau_interval =
+                      Interval{model.ledger.back().live_bytes * 0.99, model.ledger.back().live_bytes * 1.01},
+                  .plateau_step = 41}};
+  v.outcome = "safe_in_this_run";
+  AddUsualSuspects(model, {"caches"});
+  model.hypotheses.insert(
+      model.hypotheses.begin(),
+      {"caches", "supported", "model.py:61 keeps one entry per new shape, 92 shapes, none since step 41"});
+  model.patterns = {
+      {"K14", "Shape-keyed primitive cache", "Each new input shape compiles a primitive that is kept.",
+       "nothing to fix; pad inputs to fewer shapes to make it smaller.", "92 distinct sizes, then none"}};
+  AddPool(model);
+  return model;
+}
+
+ReportModel CacheFillModel() {
+  RunSimulator run(240);
+  AddNetwork(run);
+  AddImageCache(run);
+  ReportModel model = run.Finish();
+  AddEpochs(model, 82.875);
+  AddPhase(model, "warm_up", "first pass", 0, 83);
+  AddPhase(model, "plateau", "plateau", 83, 240);
+  Verdict& v = model.verdict;
+  v.name = "cache_fill";
+  v.sentence =
+      "Each example is kept once: 21.3 MB x 663 examples = 13.2 GiB. Ended with the first epoch, bounded by "
+      "the "
+      "data set. Runs out of memory at about 1,380 examples with 32 GiB.";
+  v.why = {"Survivors were born in steps 1 to 83, evenly; the first epoch ended at step 82.9.",
+           "157 steps after the first pass kept nothing.", "Smooth pool warm-up is rejected (delta BIC 68)."};
+  v.numbers = {{"knee_step", 82.9}, {"steps_per_epoch", 82.875}, {"bytes_per_example", 21.3e6}};
+  v.detectable_bytes_per_step = 6.1e6;
+  v.limit_bytes = 32768 * kMiB;
+  v.forecasts = {{.label = "plateau",
+                  .sentence = "Stays at 14.6 GiB with this data set.",
+                  .from_step = 240,
+                  .from_bytes = static_cast<double>(model.ledger.back().live_bytes),
+                  .plateau_bytes = static_cast<double>(model.ledger.back().live_bytes),
+                  .plateau_interval = Interval{model.ledger.back().live_bytes * 0.995,
+                                               model.ledger.back().live_bytes * 1.005},
+                  .plateau_step = 82.9,
+                  .plateau_step_interval = Interval{82.3, 83.8}}};
+  v.outcome = "safe_in_this_run";
+  AddUsualSuspects(model, {"caches", "dataset loading"});
+  model.hypotheses.insert(model.hypotheses.begin(),
+                          {{"caches", "supported", "663 objects, one per example, none evicted"},
+                           {"dataset loading", "supported", "held by data.py:27, born in data loading"}});
+  model.patterns = {{"K11", "First-epoch decode cache",
+                     "The data set keeps every decoded image it has shown once.",
+                     "keep encoded bytes and decode per access, or bound the cache with an LRU.",
+                     "one object per example, born in __getitem__, none after the first pass"}};
+  AddPool(model);
+  return model;
+}
+
+ReportModel FragmentationModel() {
+  RunSimulator run(320);
+  AddNetwork(run);
+  run.gap = [](int step) { return 60e6 + 6.5e6 * step + 4e6 * std::sin(step / 5.0); };
+  run.Add({.function = "tokenize",
+           .file = "text.py",
+           .line = 19,
+           .phase = "data",
+           .category = "batch data",
+           .source_line = "    ids = [vocab[w] for w in text.split()]",
+           .evidence = "lives at most 2 steps",
+           .churn = [](int step) { return step > 0 ? (40 + step % 23) * kMiB : 0; },
+           .object_bytes = 900});
+  ReportModel model = run.Finish();
+  AddEpochs(model, 160);
+  Verdict& v = model.verdict;
+  v.name = "fragmentation";
+  v.sentence =
+      "The allocator holds 1.98 GiB more than was ever live at once, growing 6.20 MiB/step. No call site "
+      "retains.";
+  v.why = {"Live bytes are flat at 1.35 GiB; RSS rose by 2.04 GiB in the same steps.",
+           "All of the rise is in the allocator gap: held by malloc, asked for by nobody.",
+           "Sizes from 300 B to 60 KiB are mixed in one arena by 4 threads."};
+  v.detectable_bytes_per_step = 28000;
+  v.forecasts = {{.label = "gap",
+                  .sentence = "RSS reaches the limit of 16.0 GiB at step 2,240 (2,010-2,520).",
+                  .from_step = 320,
+                  .from_bytes = static_cast<double>(model.ledger.back().rss_bytes),
+                  .rate_bytes_per_step = 6.5e6,
+                  .rate_interval = Interval{6.1e6, 6.9e6},
+                  .limit_step = 2240,
+                  .limit_step_interval = Interval{2010, 2520}}};
+  v.limit_bytes = 16384 * kMiB;
+  v.next_steps = {"Set MALLOC_ARENA_MAX=2, or call malloc_trim(0) every epoch, or preload jemalloc."};
+  AddUsualSuspects(model, {"fragmentation"});
+  model.hypotheses.insert(model.hypotheses.begin(),
+                          {"fragmentation", "supported", "gap grows 6.20 MiB/step, live does not"});
+  model.patterns = {{"K09", "glibc keeps freed memory",
+                     "Freed chunks between live ones cannot be returned to the system.",
+                     "MALLOC_ARENA_MAX=2, malloc_trim, or another allocator.",
+                     "gap above the running maximum of live bytes"}};
+  AddPool(model);
+  return model;
+}
+
+ReportModel InconclusiveModel() {
+  RunSimulator run(70);
+  AddNetwork(run);
+  AddImageCache(run);
+  ReportModel model = run.Finish();
+  AddEpochs(model, 82.875);
+  model.sites[0].verdict = "inconclusive";
+  model.sites[0].evidence = "170 MB born in every step is still alive, but the first pass has not ended";
+  Verdict& v = model.verdict;
+  v.name = "inconclusive";
+  v.reason = "first_pass";
+  v.sentence =
+      "Nobody can know yet: the run stopped at step 70, before the end of the first pass over the data at "
+      "step "
+      "82.9. Until then a leak and a first-pass cache look the same.";
+  v.why = {"162 MiB/step is kept by data.py:27, evenly over steps 1 to 70.",
+           "The first pass needs 82.9 steps; 13 were still to come."};
+  v.needs_steps = 20;
+  v.limit_bytes = 32768 * kMiB;
+  const double live = static_cast<double>(model.ledger.back().live_bytes);
+  v.forecasts = {{.label = "If it is a first-pass fill",
+                  .sentence = "levels off at 14.6 GiB (14.5-14.7) at step 83.",
+                  .from_step = 70,
+                  .from_bytes = live,
+                  .rate_bytes_per_step = 170.4e6,
+                  .rate_interval = Interval{168e6, 173e6},
+                  .plateau_bytes = live + 170.4e6 * 12.875,
+                  .plateau_interval = Interval{live + 168e6 * 12.5, live + 173e6 * 13.5},
+                  .plateau_step = 82.9,
+                  .plateau_step_interval = Interval{82.3, 83.8}},
+                 {.label = "If it is a leak",
+                  .sentence = "reaches the limit of 32.0 GiB at step 192 (190-194).",
+                  .from_step = 70,
+                  .from_bytes = live,
+                  .rate_bytes_per_step = 170.4e6,
+                  .rate_interval = Interval{168e6, 173e6},
+                  .limit_step = 192,
+                  .limit_step_interval = Interval{190, 194}}};
+  v.outcome = "oom_only_if_leak";
+  v.next_steps = {"Run at least 20 more steps, or pass --limit to see what fits."};
+  AddUsualSuspects(model, {"caches", "dataset loading"});
+  model.hypotheses.insert(model.hypotheses.begin(), {"caches", "possible", "one object per example so far"});
+  model.recording.ending = "signal 9";
+  AddPool(model);
+  return model;
+}
+
+ReportModel SteadyModel() {
+  RunSimulator run(200);
+  AddNetwork(run);
+  ReportModel model = run.Finish();
+  AddEpochs(model, 100);
+  model.verdict.name = "steady";
+  model.verdict.sentence =
+      "No retention after step 1. Objects live at most 2 steps. A leak above 33.0 KiB/step would have "
+      "been seen; below that this run cannot tell.";
+  model.verdict.detectable_bytes_per_step = 33000;
+  AddUsualSuspects(model, {});
+  AddPool(model);
+  return model;
+}
+
+ReportModel HostileModel() {
+  ReportModel model = LeakModel();
+  Site& site = model.sites[0];
+  site.site = "<script>alert(1)</script>";
+  site.function = "<script>alert(1)</script>";
+  site.source_line = "</script><script>alert(2)</script><!-- \x1b[31m ]]> & \" ' `${x}`";
+  model.sites[1].file = "/data/it's \"quoted\"/\xf0\x9f\x94\xa5 emoji/\xe2\x80\xa8line.py";
+  model.sites[1].site = model.sites[1].file + ":7 in f";
+  for (uint32_t frame : site.stack) {
+    if (model.frames[frame].file == site.file && model.frames[frame].line == site.line) {
+      model.frames[frame].function = "<script>alert(1)</script>";
+    }
+  }
+  model.sites[2].function = "bad utf8 \xff\xfe\xc3";
+  model.sites[2].site = model.sites[2].function + "; DROP TABLE sites; --";
+  model.recording.command = "python '</title><script>alert(3)</script>' \x1b]0;title\x07";
+  model.verdict.why.push_back("<img src=x onerror=alert(4)>");
+  return model;
+}
+
+ReportModel BigModel(int steps, int stacks) {
+  RunSimulator run(steps);
+  AddNetwork(run);
+  run.Add({.function = "train_step",
+           .file = "train.py",
+           .line = 57,
+           .category = "caches",
+           .source_line = "        history.append(loss)",
+           .verdict = "leak",
+           .keep = [](int step) { return step >= 1 ? 262144.0 : 0.0; },
+           .object_bytes = 49152});
+  ReportModel model = run.Finish();
+  AddEpochs(model, steps / 5.0);
+  model.verdict.name = "leak";
+  model.verdict.sentence = "Leaks 256 KiB/step.";
+  // A wide and deep tree: each stack a path of 18 frames whose early ones are shared.
+  uint64_t seed = 88172645463325252ull;
+  auto random = [&seed](uint64_t below) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % below;
+  };
+  const uint32_t first_frame = static_cast<uint32_t>(model.frames.size());
+  for (int i = 0; i < 20000; ++i) {
+    model.frames.push_back({absl::StrCat("at::native::kernel_", i % 4000, "<float, ", i, ">"),
+                            absl::StrCat("aten/src/ATen/native/cpu/Kernel", i % 700, ".cpp"), i % 900,
+                            "libtorch_cpu.so", "native"});
+  }
+  std::vector<std::vector<int32_t>> levels(19);
+  levels[0].push_back(static_cast<int32_t>(model.stacks.size()));
+  model.stacks.push_back({.parent = -1, .frame = 0});
+  const size_t before = model.sites.size();
+  for (int i = 0; i < 3000; ++i) {
+    Site site;
+    site.function = absl::StrCat("op_", i);
+    site.file = absl::StrCat("pkg/module_", i % 211, ".py");
+    site.line = i % 977 + 1;
+    site.site = absl::StrCat(site.file, ":", site.line, " in ", site.function);
+    site.module = "python3";
+    site.category = "other";
+    site.verdict = "steady";
+    site.live_bytes.assign(model.axis_steps.size(), 0);
+    site.survivor_bytes.assign(model.axis_steps.size(), 0);
+    model.sites.push_back(std::move(site));
+  }
+  for (int made = 0; made < stacks;) {
+    int32_t node = levels[0][0];
+    for (int depth = 1; depth < 19; ++depth) {
+      auto& level = levels[depth];
+      // The first levels have few different nodes, the later ones nearly always a new one.
+      const size_t width = std::min<size_t>(size_t{1} << std::min(depth, 16), 60000);
+      if (level.size() < width || depth >= 14) {
+        model.stacks.push_back({.parent = node, .frame = first_frame + static_cast<uint32_t>(random(20000))});
+        node = static_cast<int32_t>(model.stacks.size()) - 1;
+        if (depth < 14) level.push_back(node);
+      } else {
+        node = level[random(level.size())];
+      }
+    }
+    StackNode& leaf = model.stacks[node];
+    const auto size = static_cast<int64_t>(64 << random(12));
+    leaf.site = static_cast<int32_t>(before + random(3000));
+    leaf.retained_bytes = size;
+    leaf.retained_count = 1;
+    leaf.peak_bytes = size * 2;
+    leaf.temporary_bytes = size * 3;
+    leaf.alloc_bytes = size * 4;
+    leaf.alloc_count = 4;
+    Site& site = model.sites[leaf.site];
+    const size_t born = random(model.axis_steps.size());
+    site.survivor_bytes[born] += size;
+    site.retained_bytes += size;
+    site.retained_count += 1;
+    site.peak_bytes += leaf.peak_bytes;
+    site.temporary_bytes += leaf.temporary_bytes;
+    site.alloc_bytes += leaf.alloc_bytes;
+    site.alloc_count += leaf.alloc_count;
+    model.totals.retained_bytes += size;
+    model.totals.retained_count += 1;
+    model.totals.peak_bytes += leaf.peak_bytes;
+    model.totals.temporary_bytes += leaf.temporary_bytes;
+    model.totals.alloc_bytes += leaf.alloc_bytes;
+    model.totals.alloc_count += leaf.alloc_count;
+    ++made;
+  }
+  int64_t added = 0;
+  for (size_t i = before; i < model.sites.size(); ++i) {
+    Site& site = model.sites[i];
+    int64_t held = 0;
+    for (size_t b = 0; b < site.live_bytes.size(); ++b) site.live_bytes[b] = held += site.survivor_bytes[b];
+    added += site.retained_bytes;
+  }
+  model.breakdown.push_back({"temporary caches", added, stacks, "by the phase its bytes are born in"});
+  SortSites(model);
+  return model;
+}
+
+std::vector<std::pair<std::string, ReportModel>> AllModels() {
+  return {{"leak", LeakModel()},
+          {"warmup", WarmupModel()},
+          {"cache_fill", CacheFillModel()},
+          {"fragmentation", FragmentationModel()},
+          {"inconclusive", InconclusiveModel()},
+          {"steady", SteadyModel()},
+          {"hostile", HostileModel()}};
+}
+
+}  // namespace plateau::report
