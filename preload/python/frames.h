@@ -24,6 +24,9 @@ namespace plateau::python {
 
 inline constexpr size_t kMaxPythonFrames = 128;
 
+// The offset of a frame that has not executed anything yet: it stands at its code's first line.
+inline constexpr uint32_t kBeforeFirstInstruction = 0xffffffff;
+
 struct PythonFrame {
   const void* code;     // borrowed until the WalkScope ends
   const void* c_stack;  // of an entry frame: an address inside the native frame of its eval loop, or null
