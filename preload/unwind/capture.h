@@ -1,0 +1,112 @@
+// From registers to the id of a stack: the unwinder's one entry for the tracer.
+//
+//   InitializeCapture();                                      // once, in the constructor of the shim
+//   auto* capture = new (memory) ThreadCapture; capture->Initialize();       // once per thread, under the
+//   guard uint32_t stack = CaptureStack(*capture, CallerRegisters(), sink);        // per event, under the
+//   guard
+//
+// A stack is the id of its leaf node; a node is (parent node, location), parent 0 is the root. What is new is
+// defined through the sink before its id is handed to anyone. A stack that could not be walked to its root
+// hangs under a mark (a location of module 0 whose offset is the StackEnd), so that truncated stacks never
+// mix with whole ones.
+//
+// Bounds, all fixed: rule table 2^17 slots of 32 B (then 2^18 and 2^19, mapped when needed), intern cache
+// 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (57 KiB
+// reserved; 112 B touched per frame of the deepest stack), node ids in batches of 256, 2^32 node and location
+// ids per process. Threads: a ThreadCapture belongs to one thread; everything else is lock-free and shared.
+// Reentrancy: the caller's guard must keep a capture from interrupting another on the same thread.
+// Allocates: maps its tables; ThreadCapture::Initialize() calls the C library, which may use malloc. Locks:
+// never. errno: kept. Processors other than x86-64: every stack is 0, "no stack".
+#ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
+#define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/unwind/definition_sink.h"
+#include "preload/unwind/registers.h"
+#include "preload/unwind/stack_walker.h"
+
+namespace plateau::unwind {
+
+inline constexpr uint32_t kNoStack = 0;
+inline constexpr uint32_t kNodeIdBatch = 256;
+
+class ThreadCapture {
+ public:
+  struct Counters {
+    uint64_t new_nodes = 0;
+    uint64_t new_locations = 0;
+    uint64_t ids_exhausted = 0;  // captures without a stack because 2^32 ids have been used
+  };
+
+  // On the thread it is for. May call malloc through the C library: under the guard.
+  void Initialize();
+
+  const Counters& counters() const { return counters_; }
+  const StackWalker& walker() const { return walker_; }
+
+ private:
+  friend uint32_t CaptureStackAbove(ThreadCapture&, const Registers&, const DefinitionSink&, uint32_t,
+                                    uintptr_t);
+  friend uint32_t InternChild(ThreadCapture&, uint32_t, uint32_t, const DefinitionSink&);
+
+  uint32_t NewNode(uint32_t parent, uint32_t location, const DefinitionSink& sink);
+  uint32_t LocationOf(RuleEntry* entry, const DefinitionSink& sink);
+  uint32_t Intern(uint32_t parent, uint32_t location, bool parent_is_new, const DefinitionSink& sink,
+                  bool* is_new);
+  uint32_t MarkNode(StackEnd end, const DefinitionSink& sink);
+
+  uint32_t generation_ = 0;
+  uint32_t next_node_ = 0;
+  uint32_t node_batch_end_ = 0;
+  uint32_t root_parent_ = 0;  // under which the remembered nodes hang
+  Counters counters_;
+  StackWalker walker_;
+};
+
+// Maps the tables and finds the loader's functions. Idempotent. False when there is no memory or no support
+// for this processor: captures then return kNoStack.
+bool InitializeCapture();
+
+// The stack of the frame with these registers, or kNoStack.
+uint32_t CaptureStack(ThreadCapture& thread, const Registers& registers, const DefinitionSink& sink);
+
+// Only the leaf side: the walk ends with the frame whose bytes hold `stop_address`, and hangs under `parent`.
+// For stacks whose root side is known otherwise (Python frames). The frames are in thread.walker().
+// `stop_address` 0 walks to the root.
+uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, const DefinitionSink& sink,
+                           uint32_t parent, uintptr_t stop_address);
+
+// The node (parent, location), defined when it is new. For frames that are not native: their locations take
+// ids from NewLocationId() and are defined by whoever made them, before this call. 0 when ids are used up.
+uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, const DefinitionSink& sink);
+
+// A location id for a frame that is not native. 0 when ids are used up.
+uint32_t NewLocationId();
+
+// After dlclose: when a known object is gone, retires its rules and tells the sink. Cheap when nothing was
+// unloaded, else about 1 ms. On glibc < 2.35 also takes a new snapshot of the loaded objects; call it after
+// dlopen there too.
+void BumpGeneration(const DefinitionSink& sink);
+
+// In the child of a fork that writes its own trace: forgets every id, so that all is defined again. Only with
+// one thread.
+void ResetCaptureAfterFork();
+
+// For the report on Plateau's own memory and losses.
+struct CaptureStatistics {
+  uint64_t rules = 0;
+  uint64_t rule_table_full = 0;
+  uint64_t nodes = 0;
+  uint64_t locations = 0;
+  uint64_t generation = 0;
+};
+CaptureStatistics GetCaptureStatistics();
+
+// The process-wide rule table, for tests and benchmarks that drive a StackWalker alone.
+RuleTable& SharedRuleTable();
+
+}  // namespace plateau::unwind
+
+#endif  // PLATEAU_PRELOAD_UNWIND_CAPTURE_H_

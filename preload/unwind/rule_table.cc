@@ -1,0 +1,78 @@
+#include "preload/unwind/rule_table.h"
+
+#include "preload/unwind/raw_memory.h"
+
+namespace plateau::unwind {
+
+bool RuleTable::Initialize(unsigned log2_slots) {
+  log2_slots_ = log2_slots;
+  for (unsigned i = 0; i < kMaxSegments; ++i) {
+    segments_[i].shift = 64 - (log2_slots + i);
+    segments_[i].count = (size_t{1} << (log2_slots + i)) + kProbeWindow;
+  }
+  return SlotsOf(0) != nullptr;
+}
+
+RuleEntry* RuleTable::SlotsOf(unsigned segment) {
+  Segment& wanted = segments_[segment];
+  RuleEntry* slots = wanted.slots.load(std::memory_order_acquire);
+  if (slots != nullptr || wanted.count == 0) return slots;
+  auto* fresh = static_cast<RuleEntry*>(MapZeroed(wanted.count * sizeof(RuleEntry)));
+  if (fresh == nullptr) return nullptr;
+  // A thread that loses this race leaves an untouched reservation behind: address space, no memory.
+  return wanted.slots.compare_exchange_strong(slots, fresh, std::memory_order_acq_rel) ? fresh : slots;
+}
+
+RuleEntry* RuleTable::FindInSegment(RuleEntry* slots, unsigned shift, uintptr_t address) {
+  RuleEntry* window = slots + (Hash(address) >> shift);
+  for (unsigned i = 0; i < kProbeWindow; ++i) {
+    RuleEntry& entry = window[i];
+    uintptr_t key = entry.key.load(std::memory_order_acquire);
+    if (key == address) return &entry;
+    if (key != kFree) continue;
+    // Two threads may make the same rule at the same time; the second copy is never found and costs one slot.
+    if (!entry.key.compare_exchange_strong(key, kBusy, std::memory_order_acq_rel)) {
+      if (key == address) return &entry;
+      continue;
+    }
+    entry.rule = MakeRule(address);
+    size_.fetch_add(1, std::memory_order_relaxed);
+    entry.key.store(address, std::memory_order_release);
+    return &entry;
+  }
+  return nullptr;
+}
+
+[[gnu::noinline]] RuleEntry* RuleTable::FindSlow(uintptr_t address) {
+  if (address > kRetired) {
+    for (unsigned i = 0; i < kMaxSegments; ++i) {
+      RuleEntry* slots = SlotsOf(i);
+      if (slots == nullptr) break;
+      RuleEntry* entry = FindInSegment(slots, segments_[i].shift, address);
+      if (entry != nullptr) return entry;
+    }
+  }
+  full_count_.fetch_add(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+void RuleTable::Retire(uintptr_t begin, uintptr_t end) {
+  for (Segment& segment : segments_) {
+    RuleEntry* slots = segment.slots.load(std::memory_order_acquire);
+    if (slots == nullptr) continue;
+    for (size_t i = 0; i < segment.count; ++i) {
+      const uintptr_t key = slots[i].key.load(std::memory_order_relaxed);
+      if (key > kRetired && key >= begin && key < end) RetireEntry(&slots[i]);
+    }
+  }
+}
+
+void RuleTable::Clear() {
+  for (Segment& segment : segments_) {
+    RuleEntry* slots = segment.slots.load(std::memory_order_acquire);
+    if (slots != nullptr) DropPages(slots, segment.count * sizeof(RuleEntry));
+  }
+  size_.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace plateau::unwind

@@ -1,0 +1,370 @@
+#include "preload/unwind/stack_walker.h"
+
+#include <cstdint>
+
+#include "preload/unwind/full_step.h"
+#include "preload/unwind/raw_memory.h"
+#include "preload/unwind/signal_frame.h"
+#include "preload/unwind/stack_bounds.h"
+
+// Stacks are read while sanitizers think of them as poisoned frames, and rules while they think of them as
+// races.
+#define PLATEAU_READS_STACK [[gnu::no_sanitize_address, gnu::no_sanitize_thread]]
+
+namespace plateau::unwind {
+namespace {
+
+constexpr uintptr_t kLowestCode = 4096;
+constexpr uintptr_t kRedZoneBytes = 128;
+constexpr uintptr_t kNoPage = 1;
+// The return slot of a frame that must be stepped: no pc equals what it holds.
+constinit const uintptr_t kNeverEqual = 0;
+
+uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
+
+PLATEAU_READS_STACK inline uintptr_t Load(const uintptr_t* slot) { return *slot; }
+PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
+  return *reinterpret_cast<const uintptr_t*>(address);
+}
+
+}  // namespace
+
+void StackWalker::Initialize(RuleTable* rules) {
+  rules_ = rules;
+  const StackBounds bounds = CurrentStackBounds();
+  own_begin_ = bounds.begin;
+  own_end_ = bounds.end;
+  depth_ = 0;
+}
+
+WalkResult StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
+  const Position at{start.rip, start.rsp, start.rbp, false};
+  fresh_count_ = 0;
+  known_page_ = PageOf(start.rsp - sizeof(uintptr_t));
+  const uint32_t unchanged = stop_address == 0 ? WalkFrom<false>(at, 0) : WalkFrom<true>(at, stop_address);
+  ++counters_.walks;
+  counters_.frames += depth_;
+  counters_.stepped_frames += depth_ - unchanged;
+  ++counters_.ends[static_cast<size_t>(end_)];
+  return {frames_, depth_, unchanged, end_};
+}
+
+template <bool kHasStop>
+bool StackWalker::Holds(uint32_t index, uintptr_t address) const {
+  if constexpr (kHasStop) {
+    return address >= frames_[index].rsp && address < Cfa(index) && !frames_[index].is_trampoline;
+  }
+  return false;
+}
+
+// Returns how many frames from the root are unchanged; sets end_, root_is_final_, root_cfa_ and depth_.
+template <bool kHasStop>
+PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_address) {
+  uint32_t candidates = depth_;  // remembered frames that may still be met
+  for (;;) {
+    while (candidates > 0 && frames_[candidates - 1].rsp < at.rsp) --candidates;
+
+    if (candidates > 0 && IsAt(frames_[candidates - 1], at)) {
+      const uint32_t leaf = candidates - 1;
+      uint32_t k = leaf;  // frames [k, leaf] are proven
+      for (;;) {
+        while (k > 0 && !Holds<kHasStop>(k, stop_address) &&
+               ((Load(frames_[k].return_slot) ^ frames_[k - 1].pc) |
+                (Load(frames_[k].rbp_slot) ^ frames_[k - 1].rbp)) == 0) {
+          --k;
+        }
+        if (Holds<kHasStop>(k, stop_address)) {
+          end_ = StackEnd::kStopAddress;
+          root_is_final_ = false;
+          if (k == 0) return Place(leaf + 1);
+          root_cfa_ = Cfa(k);
+          MoveToFresh(leaf, k);
+          return Place(0);
+        }
+        if (k == 0) {
+          if (root_is_final_) return Place(leaf + 1);
+          if (end_ == StackEnd::kDepthCap && fresh_count_ + leaf + 1 >= kMaxDepth) return Place(leaf + 1);
+        } else if (!frames_[k].needs_step) {  // its caller is another one now
+          at = {Load(frames_[k].return_slot), reinterpret_cast<uintptr_t>(frames_[k].return_slot + 1),
+                Load(frames_[k].rbp_slot), false};
+          known_page_ = PageOf(reinterpret_cast<uintptr_t>(frames_[k].return_slot));
+          if (at.pc < kLowestCode) [[unlikely]] {
+            end_ = StackEnd::kOutermost;
+            root_is_final_ = false;
+            root_cfa_ = at.rsp;
+            MoveToFresh(leaf, k);
+            return Place(0);
+          }
+          if (!MoveToFresh(leaf, k)) return Place(0);
+          candidates = k;
+          break;
+        }
+        EnterFrame(k, leaf);
+        const StackEnd old_end = end_;
+        Frame& frame = frames_[k];
+        Position caller;
+        const bool has_caller = Step({frame.pc, frame.rsp, frame.rbp, frame.is_exact}, &frame, &caller);
+        if (has_caller && k > 0 && IsAt(frames_[k - 1], caller)) {
+          end_ = old_end;
+          --k;
+          continue;
+        }
+        if (!has_caller && k == 0 && end_ == old_end) return Place(leaf + 1);
+        if (!MoveToFresh(leaf, k)) return Place(0);
+        if (!has_caller) return Place(0);
+        at = caller;
+        candidates = k;
+        break;
+      }
+      continue;
+    }
+
+    if (fresh_count_ == kMaxDepth) [[unlikely]] {
+      EndAtDepthCap();
+      return Place(0);
+    }
+    Frame& frame = fresh_[fresh_count_];
+    Position caller;
+    const bool has_caller = Step(at, &frame, &caller);
+    if (frame.entry == nullptr) [[unlikely]]
+      return Place(0);  // kTableFull: there is no place for its id
+    ++fresh_count_;
+    if (!has_caller) return Place(0);
+    if (kHasStop && stop_address >= frame.rsp && stop_address < caller.rsp && !frame.is_trampoline) {
+      end_ = StackEnd::kStopAddress;
+      root_is_final_ = false;
+      root_cfa_ = caller.rsp;
+      return Place(0);
+    }
+    if (frame.is_trampoline) [[unlikely]]
+      candidates = depth_;  // another stack: look at all of them again
+    at = caller;
+  }
+}
+
+// Before frame `index` is stepped again: what is known to be readable is the word below its rsp, where its
+// callee's return address was read. Not so above a signal, whose rsp comes from saved registers.
+void StackWalker::EnterFrame(uint32_t index, uint32_t leaf_most) {
+  if (index == leaf_most) return;
+  known_page_ = frames_[index + 1].is_trampoline ? kNoPage : PageOf(frames_[index].rsp - sizeof(uintptr_t));
+}
+
+void StackWalker::EndAtDepthCap() {
+  end_ = StackEnd::kDepthCap;
+  root_is_final_ = false;
+  root_cfa_ = fresh_[kMaxDepth - 1].rsp;
+}
+
+// Frames [to_root, from_leaf] are still right, but what is below them in the array is not. False at the depth
+// cap.
+bool StackWalker::MoveToFresh(uint32_t from_leaf, uint32_t to_root) {
+  for (uint32_t i = from_leaf + 1; i-- > to_root;) {
+    if (fresh_count_ == kMaxDepth) {
+      EndAtDepthCap();
+      return false;
+    }
+    Copy(&fresh_[fresh_count_++], frames_[i]);
+  }
+  return true;
+}
+
+// Puts the fresh frames above the `kept` ones and drops the root side beyond the cap. Returns how many are
+// unchanged.
+uint32_t StackWalker::Place(uint32_t kept) {
+  uint32_t unchanged = kept;
+  if (kept + fresh_count_ > kMaxDepth) [[unlikely]] {
+    const uint32_t dropped = kept + fresh_count_ - kMaxDepth;
+    root_cfa_ = frames_[dropped - 1].rsp;
+    for (uint32_t i = dropped; i < kept; ++i) Copy(&frames_[i - dropped], frames_[i]);
+    kept -= dropped;
+    unchanged = 0;
+    end_ = StackEnd::kDepthCap;
+    root_is_final_ = false;
+  }
+  for (uint32_t i = fresh_count_; i-- > 0;) Copy(&frames_[kept++], fresh_[i]);
+  depth_ = kept;
+  return unchanged;
+}
+
+// Describes the frame at `at` and finds its caller. False at the end of the stack, with end_ saying why.
+PLATEAU_READS_STACK inline bool StackWalker::Step(const Position& at, Frame* frame, Position* caller) {
+  RuleEntry* entry = rules_->Find(at.pc - (at.is_exact ? 0 : 1));
+  frame->pc = at.pc;
+  frame->rsp = at.rsp;
+  frame->rbp = at.rbp;
+  frame->is_exact = at.is_exact;
+  frame->needs_step = false;
+  frame->is_trampoline = false;
+  frame->entry = entry;
+  if (entry == nullptr) [[unlikely]]
+    return StepSlow(at, frame, caller);
+  const CfiRule& rule = entry->rule;
+  uintptr_t cfa;
+  if (rule.kind == RuleKind::kRsp) [[likely]] {
+    cfa = at.rsp + static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
+  } else if (rule.kind == RuleKind::kRbp) {
+    cfa = at.rbp + static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
+  } else {
+    return StepSlow(at, frame, caller);
+  }
+  if (!IsOwnStack(at.rsp) || cfa <= at.rsp || cfa > own_end_ || cfa % sizeof(uintptr_t) != 0) [[unlikely]] {
+    return StepSlow(at, frame, caller);
+  }
+  const auto* return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
+  caller->pc = Load(return_slot);
+  frame->return_slot = return_slot;
+  if (rule.rbp_slot != 0) {
+    const uintptr_t slot = cfa + static_cast<uintptr_t>(8 * intptr_t{rule.rbp_slot});
+    if (slot < at.rsp - kRedZoneBytes || slot >= cfa) [[unlikely]]
+      return StepSlow(at, frame, caller);
+    frame->rbp_slot = reinterpret_cast<const uintptr_t*>(slot);
+    caller->rbp = Load(slot);
+  } else {
+    frame->rbp_slot = &frame->rbp;
+    caller->rbp = at.rbp;
+  }
+  caller->rsp = cfa;
+  caller->is_exact = false;
+  if (caller->pc < kLowestCode) [[unlikely]] {
+    end_ = StackEnd::kOutermost;
+    root_is_final_ = false;
+    root_cfa_ = cfa;
+    return false;
+  }
+  return true;
+}
+
+// Everything that is rare: other kinds of rules, other stacks than the thread's own, ends.
+[[gnu::noinline]] bool StackWalker::StepSlow(const Position& at, Frame* frame, Position* caller) {
+  frame->return_slot = &kNeverEqual;
+  frame->rbp_slot = &frame->rbp;
+  frame->needs_step = true;
+  root_is_final_ = false;
+  root_cfa_ = at.rsp;
+  if (frame->entry == nullptr) {
+    end_ = StackEnd::kTableFull;
+    return false;
+  }
+  LoadedObject object;
+  if (frame->entry->rule.kind == RuleKind::kNoObject &&
+      FindLoadedObject(at.pc - (at.is_exact ? 0 : 1), &object)) {
+    rules_->RetireEntry(frame->entry);  // code has been loaded there since
+    frame->entry = rules_->Find(at.pc - (at.is_exact ? 0 : 1));
+    if (frame->entry == nullptr) {
+      end_ = StackEnd::kTableFull;
+      return false;
+    }
+  }
+  const CfiRule& rule = frame->entry->rule;
+  const auto offset = static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
+  uintptr_t cfa = 0;
+  bool probed = false;
+  switch (rule.kind) {
+    case RuleKind::kOutermost:
+      end_ = StackEnd::kOutermost;
+      root_is_final_ = true;
+      return false;
+    case RuleKind::kNoObject:
+      end_ = StackEnd::kNoObject;
+      return false;
+    case RuleKind::kNoCfi:
+      end_ = StackEnd::kNoCfi;
+      return false;
+    case RuleKind::kSignal:
+      return StepOverSignal(at, frame, caller);
+    case RuleKind::kComplex: {
+      CallerState state;
+      ++counters_.slow_steps;
+      if (!StepWithAllRegisters({at.pc, at.rsp, at.rbp}, &state)) {
+        end_ = StackEnd::kUnsupported;
+        return false;
+      }
+      *caller = {state.registers.rip, state.registers.rsp, state.registers.rbp, state.is_exact};
+      known_page_ = kNoPage;
+      root_cfa_ = caller->rsp;
+      end_ = StackEnd::kOutermost;
+      return caller->pc >= kLowestCode;
+    }
+    case RuleKind::kRsp:
+      cfa = at.rsp + offset;
+      break;
+    case RuleKind::kRbp:
+      cfa = at.rbp + offset;
+      break;
+    case RuleKind::kRealignRsp:
+    case RuleKind::kRealignRbp: {
+      const uintptr_t base = rule.kind == RuleKind::kRealignRsp ? at.rsp : at.rbp;
+      if (!ReadWord(base + offset, at.rsp, &cfa, &probed)) {
+        end_ = StackEnd::kOutOfStack;
+        return false;
+      }
+      cfa += static_cast<uintptr_t>(intptr_t{rule.cfa_addend});
+      break;
+    }
+  }
+  uintptr_t rbp_slot = 0;
+  const auto slot_offset = static_cast<uintptr_t>(8 * intptr_t{rule.rbp_slot});
+  if (rule.rbp_slot_from_rbp) {
+    rbp_slot = at.rbp + slot_offset;
+  } else if (rule.rbp_slot != 0) {
+    rbp_slot = cfa + slot_offset;
+  }
+  return StepBySlots(at, cfa, rbp_slot, frame, caller);
+}
+
+bool StackWalker::StepBySlots(const Position& at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame,
+                              Position* caller) {
+  const bool own = IsOwnStack(at.rsp);
+  const bool inside = cfa > at.rsp && (own ? cfa <= own_end_ : cfa - at.rsp < kMaxForeignFrameBytes);
+  bool probed = false;
+  end_ = StackEnd::kOutOfStack;
+  if (!inside || !ReadWord(cfa - sizeof(uintptr_t), at.rsp, &caller->pc, &probed)) return false;
+  caller->rbp = at.rbp;
+  if (rbp_slot != 0 && (rbp_slot >= cfa || !ReadWord(rbp_slot, at.rsp, &caller->rbp, &probed))) {
+    return false;
+  }
+  caller->rsp = cfa;
+  caller->is_exact = false;
+  root_cfa_ = cfa;
+  const RuleKind kind = frame->entry->rule.kind;
+  if (!probed && (kind == RuleKind::kRsp || kind == RuleKind::kRbp)) {
+    frame->needs_step = false;
+    frame->return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
+    if (rbp_slot != 0) frame->rbp_slot = reinterpret_cast<const uintptr_t*>(rbp_slot);
+  }
+  end_ = StackEnd::kOutermost;
+  known_page_ = PageOf(cfa - sizeof(uintptr_t));
+  return caller->pc >= kLowestCode;
+}
+
+bool StackWalker::StepOverSignal(const Position& at, Frame* frame, Position* caller) {
+  bool probed = false;
+  frame->is_trampoline = true;
+  end_ = StackEnd::kOutOfStack;
+  if (!ReadWord(at.rsp + kContextOffsets[kRegisterReturn], at.rsp, &caller->pc, &probed) ||
+      !ReadWord(at.rsp + kContextOffsets[kRegisterRsp], at.rsp, &caller->rsp, &probed) ||
+      !ReadWord(at.rsp + kContextOffsets[kRegisterRbp], at.rsp, &caller->rbp, &probed)) {
+    return false;
+  }
+  caller->is_exact = true;
+  known_page_ = kNoPage;
+  end_ = StackEnd::kOutermost;
+  return caller->pc >= kLowestCode;
+}
+
+// Reads a word of the frame whose rsp is `lowest`. False when it may not be there.
+PLATEAU_READS_STACK bool StackWalker::ReadWord(uintptr_t address, uintptr_t lowest, uintptr_t* value,
+                                               bool* probed) {
+  if (address % sizeof(uintptr_t) != 0) return false;
+  if (IsOwnStack(lowest)) {
+    if (address < lowest - kRedZoneBytes || address > own_end_ - sizeof(uintptr_t)) return false;
+  } else if (PageOf(address) != known_page_) {
+    *probed = true;
+    if (!IsReadable(address)) return false;
+    known_page_ = PageOf(address);
+  }
+  *value = Load(address);
+  return true;
+}
+
+}  // namespace plateau::unwind

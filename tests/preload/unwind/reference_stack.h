@@ -1,0 +1,64 @@
+// The same stack by libunwind, as the judge of what the unwinder found.
+#ifndef PLATEAU_TESTS_PRELOAD_UNWIND_REFERENCE_STACK_H_
+#define PLATEAU_TESTS_PRELOAD_UNWIND_REFERENCE_STACK_H_
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include <cstdint>
+
+#include "preload/unwind/registers.h"
+
+namespace plateau::unwind {
+
+struct ReferenceFrame {
+  uintptr_t pc;
+  uintptr_t rsp;
+  bool is_exact;  // interrupted by a signal
+};
+
+inline constexpr unsigned kMaxReferenceFrames = 2048;
+
+struct ReferenceStack {
+  ReferenceFrame frames[kMaxReferenceFrames];  // leaf first
+  unsigned depth = 0;
+  bool complete = false;  // libunwind reached the end rather than giving up
+};
+
+// Fills `stack` with the frames from `from` (a frame of this thread above the caller) to the root. Inlined,
+// so that the caller's frame is the first that libunwind sees.
+[[gnu::always_inline]] inline void ReadReferenceStack(const Registers& from, ReferenceStack* stack) {
+  unw_context_t context;
+  unw_cursor_t cursor;
+  unw_getcontext(&context);
+  unw_init_local(&cursor, &context);
+  stack->depth = 0;
+  stack->complete = false;
+  bool found = false;
+  bool after_signal = false;
+  for (;;) {
+    unw_word_t ip = 0;
+    unw_word_t sp = 0;
+    unw_get_reg(&cursor, UNW_REG_IP, &ip);
+    unw_get_reg(&cursor, UNW_REG_SP, &sp);
+    if (ip == 0) {
+      stack->complete = true;
+      return;
+    }
+    found = found || (ip == from.rip && sp == from.rsp);
+    if (found) {
+      if (stack->depth == kMaxReferenceFrames) return;
+      stack->frames[stack->depth++] = {ip, sp, after_signal};
+    }
+    after_signal = unw_is_signal_frame(&cursor) > 0;
+    const int step = unw_step(&cursor);
+    if (step <= 0) {
+      stack->complete = step == 0;
+      return;
+    }
+  }
+}
+
+}  // namespace plateau::unwind
+
+#endif  // PLATEAU_TESTS_PRELOAD_UNWIND_REFERENCE_STACK_H_
