@@ -1,0 +1,25 @@
+#include <string>
+#include <vector>
+
+#include "analyzer/cli/command.h"
+
+namespace plateau::cli {
+
+// One line per command; each lives in NAME_command.cc.
+const Command& DumpCommand();
+
+const std::vector<const Command*>& CommandTable() {
+  static const std::vector<const Command*> table = {
+      &DumpCommand(),
+  };
+  return table;
+}
+
+const Command* FindCommand(const std::string& name) {
+  for (const Command* command : CommandTable()) {
+    if (name == command->name) return command;
+  }
+  return nullptr;
+}
+
+}  // namespace plateau::cli

@@ -1,0 +1,96 @@
+#include "analyzer/reader/recording.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/base/input_file.h"
+#include "analyzer/base/status_macros.h"
+#include "preload/trace/decoder.h"
+
+namespace plateau::reader {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Peek {
+  trace::HeaderStatus status;
+  trace::FileHeader header;
+};
+
+absl::StatusOr<Peek> PeekHeader(const std::string& path) {
+  PLATEAU_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  std::string page(trace::kHeaderBytes, '\0');
+  PLATEAU_ASSIGN_OR_RETURN(const size_t bytes, file.Read(0, page.data(), page.size()));
+  Peek peek;
+  peek.status = trace::ReadFileHeader(reinterpret_cast<const uint8_t*>(page.data()), bytes, &peek.header);
+  return peek;
+}
+
+// Takes the traces of one directory. Files that are no traces are passed over: a recording may hold reports
+// and notes.
+absl::Status AddDirectory(const std::string& path, Recording* recording) {
+  std::error_code error;
+  fs::directory_iterator entries(path, error);
+  if (error) return absl::ErrnoToStatus(error.value(), path);
+  size_t taken = 0, newer = 0;
+  for (const fs::directory_entry& entry : entries) {
+    if (!entry.is_regular_file(error)) continue;
+    const absl::StatusOr<Peek> peek = PeekHeader(entry.path());
+    if (!peek.ok()) {
+      recording->skipped.push_back(std::string(peek.status().message()));
+    } else if (peek->status == trace::HeaderStatus::kOk || peek->status == trace::HeaderStatus::kDamaged) {
+      recording->traces.push_back({entry.path(), peek->header});
+      ++taken;
+    } else if (peek->status == trace::HeaderStatus::kNewerVersion) {
+      recording->skipped.push_back(absl::StrCat(entry.path().string(), ": written by a newer Plateau"));
+      ++newer;
+    }
+  }
+  if (taken > 0) return absl::OkStatus();
+  if (newer > 0) {
+    return absl::UnimplementedError(
+        absl::StrCat(path, ": all ", newer, " traces in it were written by a newer Plateau"));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": no traces in this directory; record one with `plateau run -- COMMAND`"));
+}
+
+}  // namespace
+
+bool Recording::HasOpenEnd() const {
+  return std::any_of(traces.begin(), traces.end(),
+                     [](const TraceFile& t) { return t.header.clean_exit != 1; });
+}
+
+absl::StatusOr<Recording> OpenRecording(const std::vector<std::string>& paths) {
+  Recording recording;
+  if (paths.empty()) return absl::InvalidArgumentError("no recording given");
+  recording.path = paths.front();
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::not_found) {
+      return absl::NotFoundError(absl::StrCat(path, ": no such file or directory"));
+    }
+    if (status.type() == fs::file_type::directory) {
+      PLATEAU_RETURN_IF_ERROR(AddDirectory(path, &recording));
+      continue;
+    }
+    PLATEAU_ASSIGN_OR_RETURN(const Peek peek, PeekHeader(path));
+    recording.traces.push_back({path, peek.header});  // whether it is a trace, its reader says better
+  }
+  std::stable_sort(recording.traces.begin(), recording.traces.end(),
+                   [](const TraceFile& a, const TraceFile& b) {
+                     return std::pair(a.header.start_realtime_ns, a.header.pid) <
+                            std::pair(b.header.start_realtime_ns, b.header.pid);
+                   });
+  return recording;
+}
+
+}  // namespace plateau::reader

@@ -1,0 +1,36 @@
+// The traces that belong together: a recording directory, one trace file, or several of either.
+//
+// Traces are recognised by their first bytes, not by their names. They are opened one after the other by
+// whoever works through them; a Recording itself is a list of names with the headers' facts. Errors:
+// NotFound, FailedPrecondition (nothing in it is a trace), Unimplemented (all traces are of a newer version);
+// each one line with the path.
+#ifndef PLATEAU_ANALYZER_READER_RECORDING_H_
+#define PLATEAU_ANALYZER_READER_RECORDING_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "preload/trace/format.h"
+
+namespace plateau::reader {
+
+struct TraceFile {
+  std::string path;
+  trace::FileHeader header;
+};
+
+struct Recording {
+  std::string path;                  // as given; of several, the first
+  std::vector<TraceFile> traces;     // by start time, parents before children
+  std::vector<std::string> skipped;  // one sentence per trace that could not be taken
+
+  // True when some process of it has not ended in order: running or killed.
+  bool HasOpenEnd() const;
+};
+
+absl::StatusOr<Recording> OpenRecording(const std::vector<std::string>& paths);
+
+}  // namespace plateau::reader
+
+#endif  // PLATEAU_ANALYZER_READER_RECORDING_H_

@@ -1,0 +1,109 @@
+#include "analyzer/reader/trace_reader.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/base/status_macros.h"
+#include "preload/trace/decoder.h"
+
+namespace plateau::reader {
+namespace {
+
+// From the two clock readings of the header, or 1 when they are too close together or make no sense.
+double Calibrate(const trace::FileHeader& header) {
+  if (header.tsc_is_monotonic_ns) return 1;
+  const double ticks = static_cast<double>(header.clock_tsc) - static_cast<double>(header.start_tsc);
+  const double ns =
+      static_cast<double>(header.clock_monotonic_ns) - static_cast<double>(header.start_monotonic_ns);
+  constexpr double kShortestNs = 1e5;
+  if (ticks <= 0 || ns < kShortestNs) return 1;
+  const double rate = ns / ticks;
+  return rate > 1e-3 && rate < 1e3 ? rate : 1;
+}
+
+absl::Status CheckHeader(const std::string& path, trace::HeaderStatus status, size_t bytes,
+                         const trace::FileHeader& header, ReadSummary* summary) {
+  switch (status) {
+    case trace::HeaderStatus::kOk:
+      return absl::OkStatus();
+    case trace::HeaderStatus::kDamaged:
+      summary->header_damaged = true;
+      summary->Note(absl::StrCat(path, ": header: checksum mismatch; its settings may be wrong"));
+      return absl::OkStatus();
+    case trace::HeaderStatus::kTooShort:
+      if (bytes == 0)
+        return absl::FailedPreconditionError(absl::StrCat(path, ": empty file, not a Plateau trace"));
+      return absl::FailedPreconditionError(absl::StrCat(path, ": truncated: ", bytes,
+                                                        " bytes are left, the header alone has ",
+                                                        trace::kHeaderBytes, "; nothing can be read"));
+    case trace::HeaderStatus::kNewerVersion:
+      return absl::UnimplementedError(absl::StrCat(path, ": written by a newer Plateau (trace version ",
+                                                   header.version_major, ".", header.version_minor,
+                                                   ", this one reads up to ", trace::kVersionMajor,
+                                                   "); use that version to read it"));
+    case trace::HeaderStatus::kNotATrace:
+      break;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": not a Plateau trace; give a recording directory or a .plt file"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string& path) {
+  PLATEAU_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  std::unique_ptr<TraceReader> reader(new TraceReader(std::move(file)));
+  std::string page(trace::kHeaderBytes, '\0');
+  PLATEAU_ASSIGN_OR_RETURN(const size_t bytes, reader->file_.Read(0, page.data(), page.size()));
+  const trace::HeaderStatus status =
+      trace::ReadFileHeader(reinterpret_cast<const uint8_t*>(page.data()), bytes, &reader->header_);
+  PLATEAU_RETURN_IF_ERROR(CheckHeader(path, status, bytes, reader->header_, &reader->summary_));
+
+  const trace::FileHeader& header = reader->header_;
+  ReadSummary& summary = reader->summary_;
+  summary.clean_exit = header.clean_exit == 1;
+  summary.totals = header.ended_threads;
+  std::copy(std::begin(header.dropped_events), std::end(header.dropped_events),
+            summary.dropped_events.begin());
+  std::copy(std::begin(header.dropped_bytes), std::end(header.dropped_bytes), summary.dropped_bytes.begin());
+  reader->ns_per_tick_ = Calibrate(header);
+  PLATEAU_RETURN_IF_ERROR(BuildBlockIndex(reader->file_, header, &reader->index_, &summary));
+  return reader;
+}
+
+absl::Status TraceReader::Load(const BlockRef& ref, LoadedBlock* block) const {
+  block->header = ref.header;
+  const auto fail = [&](auto... words) {
+    return absl::DataLossError(absl::StrCat(path(), ": block at offset ", ref.offset, ": ", words...));
+  };
+  if (ref.open_copy >= 0) {
+    block->payload = index_.open_payloads[ref.open_copy];
+    return absl::OkStatus();
+  }
+  block->stored.resize(ref.header.payload_bytes);
+  PLATEAU_ASSIGN_OR_RETURN(const size_t n, file_.Read(ref.offset + ref.header.header_bytes,
+                                                      block->stored.data(), block->stored.size()));
+  if (n < block->stored.size()) return fail("the file became shorter while it was read");
+  switch (ref.header.type) {
+    case trace::BlockType::kEvents:
+      block->payload = block->stored;
+      return absl::OkStatus();
+    case trace::BlockType::kPacked: {
+      block->unpacked.resize(ref.header.raw_bytes);
+      const size_t size = ZSTD_decompress(block->unpacked.data(), block->unpacked.size(),
+                                          block->stored.data(), block->stored.size());
+      if (ZSTD_isError(size)) return fail("cannot be unpacked: ", ZSTD_getErrorName(size));
+      if (size != block->unpacked.size()) return fail("unpacks to another size than it says");
+      block->payload = block->unpacked;
+      return absl::OkStatus();
+    }
+    case trace::BlockType::kColumns:
+      break;
+  }
+  return fail("packed in a way this version does not know");
+}
+
+}  // namespace plateau::reader

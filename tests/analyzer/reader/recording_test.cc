@@ -1,0 +1,83 @@
+#include "analyzer/reader/recording.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "analyzer/reader/trace_reader.h"
+#include "tests/support/trace_text.h"
+
+namespace plateau::reader {
+namespace {
+
+namespace fs = std::filesystem;
+using ::plateau::testing::TraceFromText;
+using ::plateau::testing::WriteTemporary;
+
+std::string FreshDirectory(const std::string& name) {
+  const fs::path path = fs::path(WriteTemporary("anchor", "")).parent_path() / name;
+  fs::create_directory(path);
+  return path;
+}
+
+void ExpectOneLineAbout(const absl::Status& status, absl::StatusCode code, const std::string& words) {
+  EXPECT_EQ(status.code(), code) << status;
+  const std::string message(status.message());
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+TEST(RecordingTest, MissingPathIsNotFound) {
+  ExpectOneLineAbout(OpenRecording({"/nonexistent"}).status(), absl::StatusCode::kNotFound,
+                     "/nonexistent: no such file");
+}
+
+TEST(RecordingTest, DirectoryWithoutTracesSaysSo) {
+  const std::string directory = FreshDirectory("no-traces");
+  WriteTemporary("no-traces/notes.txt", "hello");
+  ExpectOneLineAbout(OpenRecording({directory}).status(), absl::StatusCode::kFailedPrecondition,
+                     "no traces in this directory");
+}
+
+TEST(RecordingTest, TextFileIsNotATrace) {
+  const std::string path = WriteTemporary("text.plt", "just some text, longer than a magic number\n");
+  ExpectOneLineAbout(TraceReader::Open(path).status(), absl::StatusCode::kFailedPrecondition,
+                     "not a Plateau trace");
+}
+
+TEST(RecordingTest, EmptyFileIsNamedAsSuch) {
+  const std::string path = WriteTemporary("empty.plt", "");
+  ExpectOneLineAbout(TraceReader::Open(path).status(), absl::StatusCode::kFailedPrecondition, "empty file");
+}
+
+TEST(RecordingTest, NewerVersionIsUnimplemented) {
+  const std::string bytes = TraceFromText("header version=99\n");
+  const std::string path = WriteTemporary("newer.plt", bytes);
+  ExpectOneLineAbout(TraceReader::Open(path).status(), absl::StatusCode::kUnimplemented, "newer Plateau");
+  const std::string directory = FreshDirectory("newer");
+  WriteTemporary("newer/a.plt", bytes);
+  ExpectOneLineAbout(OpenRecording({directory}).status(), absl::StatusCode::kUnimplemented, "newer Plateau");
+}
+
+TEST(RecordingTest, HeaderCutShortSaysHowMuchIsLeft) {
+  const std::string path =
+      WriteTemporary("cut.plt", TraceFromText("info key=\"a\" value=\"b\"\n").substr(0, 1000));
+  ExpectOneLineAbout(TraceReader::Open(path).status(), absl::StatusCode::kFailedPrecondition,
+                     "truncated: 1000 bytes");
+}
+
+TEST(RecordingTest, ProcessesAreOrderedByStartTimeAndOtherFilesIgnored) {
+  const std::string directory = FreshDirectory("tree");
+  WriteTemporary("tree/child.plt", TraceFromText("header pid=7 start_realtime_ns=200\n"));
+  WriteTemporary("tree/parent.plt", TraceFromText("header pid=9 start_realtime_ns=100\n"));
+  WriteTemporary("tree/report.html", "<html>");
+  const auto recording = OpenRecording({directory});
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  ASSERT_EQ(recording->traces.size(), 2u);
+  EXPECT_EQ(recording->traces[0].header.pid, 9u);
+  EXPECT_EQ(recording->traces[1].header.pid, 7u);
+}
+
+}  // namespace
+}  // namespace plateau::reader
