@@ -1,0 +1,42 @@
+// Memory of a process (or of one pool) sampled over its steps, as the ledger saw it from outside the call
+// sites.
+//
+// A plain value; all arrays of one ProcessSeries have the same length.
+#ifndef PLATEAU_ANALYZER_SERIES_PROCESS_SERIES_H_
+#define PLATEAU_ANALYZER_SERIES_PROCESS_SERIES_H_
+
+#include <string>
+#include <vector>
+
+namespace plateau::series {
+
+// A forked helper (a DataLoader worker): its private pages grow when it writes to pages shared with its
+// parent.
+struct WorkerSeries {
+  int pid = 0;
+  std::vector<double> private_bytes;  // Private_Dirty + Private_Clean
+  std::vector<double> live_bytes;     // what its own allocations hold
+  double shared_at_fork_bytes = 0;
+};
+
+struct ProcessSeries {
+  std::vector<double> step;
+  std::vector<double> rss;  // resident bytes; for a device pool: bytes taken from the device
+  std::vector<double>
+      held;  // what the allocator took from the system (mallinfo2 arena + hblkhd, pool segments)
+  std::vector<double> live;       // requested bytes alive at the end of the step
+  std::vector<double> live_peak;  // highest live bytes within the step
+  std::vector<WorkerSeries> workers;
+};
+
+// One logged memory curve and nothing else, as people have from RSS logs.
+struct MemoryCurve {
+  std::vector<double> step;
+  std::vector<double> bytes;
+  std::vector<int>
+      run;  // index of the process run per sample; empty: a falling step counter starts a new run
+};
+
+}  // namespace plateau::series
+
+#endif  // PLATEAU_ANALYZER_SERIES_PROCESS_SERIES_H_

@@ -1,0 +1,123 @@
+// Turns the allocations and frees of a run, in the order of their steps, into one series per call site.
+//
+//   SeriesAccumulator series({.max_buckets = 1024});
+//   series.OnAlloc(site, bytes, weight, step);                   // remember (site, step, bytes, weight) with
+//   the block series.OnFree(site, birth_step, bytes, weight, step);
+//   ...
+//   series.Finish(last_step);
+//   SiteSeries s; series.Load(site, &s);                         // in buckets of series.bucket_steps() steps
+//
+// Steps: 0 is everything before the first step. Do not feed what happens after the last step (teardown frees
+// everything and would erase the evidence). Sites are small dense numbers chosen by the caller. Realloc:
+// growth keeps the birth of the old bytes, OnGrow() adds the difference as born now; shrinking is OnShrink().
+// The object count stays. A later OnFree() names each piece with its own birth step; the first with
+// `is_object`, the others not. Sampling: `weight` is 1 / (probability that the block was recorded). Sums are
+// unbiased, and the variance sampling adds is kept per bucket, so that intervals can be widened. Memory: 40
+// bytes per site and touched bucket, at most max_buckets buckets a site and max_bytes in all: when either is
+// exceeded, neighbouring buckets of all sites are merged in pairs. bucket_steps() says how many steps share a
+// bucket; the verdict knows. Thread-compatible: one writer; Load() of a finished accumulator may be called
+// from several threads.
+#ifndef PLATEAU_ANALYZER_SERIES_SERIES_ACCUMULATOR_H_
+#define PLATEAU_ANALYZER_SERIES_SERIES_ACCUMULATOR_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analyzer/series/run_context.h"
+#include "analyzer/series/site_series.h"
+#include "analyzer/series/site_traits.h"
+
+namespace plateau::series {
+
+class SeriesAccumulator final : public SiteSeriesSource {
+ public:
+  struct Options {
+    int64_t max_buckets = 1024;
+    size_t max_bytes = size_t{256} << 20;
+  };
+
+  SeriesAccumulator() : SeriesAccumulator(Options{}) {}
+  explicit SeriesAccumulator(const Options& options) : options_(options) {}
+
+  void OnAlloc(uint32_t site, double bytes, double weight, int64_t step);
+  void OnFree(uint32_t site, int64_t birth_step, double bytes, double weight, int64_t step,
+              bool is_object = true);
+  void OnGrow(uint32_t site, double more_bytes, double weight, int64_t step);
+  void OnShrink(uint32_t site, int64_t birth_step, double fewer_bytes, double weight, int64_t step);
+
+  // Optional, at the end: `bytes` (weighted) of the site's survivors were born in `phase`.
+  void OnSurvivor(uint32_t site, BirthPhase phase, double bytes);
+
+  // Call once after the last event. Every series then has buckets up to last_step.
+  void Finish(int64_t last_step);
+
+  int64_t bucket_steps() const { return bucket_steps_; }
+  int64_t buckets() const { return BucketOfStep(last_step_, bucket_steps_); }
+  size_t memory_bytes() const { return cells_in_use_ * sizeof(Cell) + sites_.size() * sizeof(Site); }
+
+  size_t site_count() const override { return sites_.size(); }
+  void Load(size_t site, SiteSeries* series) const override;
+  SiteTraits Traits(size_t site) const;
+
+  // Live bytes of all sites at the end of each bucket, and the highest within it.
+  const std::vector<double>& live_bytes() const { return live_; }
+  const std::vector<double>& live_peak_bytes() const { return live_peak_; }
+
+ private:
+  struct Cell {
+    double alloc_bytes = 0;
+    double free_bytes = 0;
+    double surv_bytes = 0;
+    float alloc_count = 0;
+    float free_count = 0;
+    float surv_count = 0;
+    float surv_variance = 0;
+  };
+
+  struct Site {
+    std::vector<Cell> cells;  // of buckets first_bucket...
+    int64_t first_bucket = 0;
+    std::array<double, kAgeBuckets> death_bytes{};  // by age in steps
+    std::array<double, kAgeBuckets> death_count{};
+    std::array<uint64_t, 4> size_keys{};  // bits of the request sizes seen, hashed
+    double new_size_bytes = 0;
+    double power_of_two_count = 0;
+    double temporary_bytes = 0;
+    double live_bytes = 0;
+    double peak_bytes = 0;
+    // Eviction pairing within the current step.
+    int64_t current_step = -1;
+    double old_frees_now = 0;
+    double allocs_now = 0;
+    double paired_count = 0;
+    double pairable_count = 0;  // allocations since the first old block died
+    bool old_block_died = false;
+    bool is_sampled = false;
+    std::unique_ptr<std::array<double, kBirthPhases>> phases;
+  };
+
+  Site& At(uint32_t site);
+  Cell& CellOf(Site& site, int64_t step);
+  void BeginStep(Site& site, int64_t step);
+  void Born(Site& site, double bytes, double count, double weight, int64_t step);
+  void Died(Site& site, int64_t birth_step, double bytes, double count, double weight, int64_t step);
+  void NoteLive(double change, int64_t step);
+  void MakeRoom(int64_t step);
+  void Coarsen();
+
+  Options options_;
+  int64_t bucket_steps_ = 1;
+  int64_t last_step_ = 0;
+  size_t cells_in_use_ = 0;
+  std::vector<Site> sites_;
+  std::vector<double> live_;
+  std::vector<double> live_peak_;
+  double live_now_ = 0;
+};
+
+}  // namespace plateau::series
+
+#endif  // PLATEAU_ANALYZER_SERIES_SERIES_ACCUMULATOR_H_

@@ -1,0 +1,283 @@
+#include "analyzer/verdict/analysis.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/site_classifier.h"
+#include "analyzer/verdict/statistics.h"
+
+namespace plateau::verdict {
+namespace {
+
+using series::LedgerParts;
+using series::LedgerSample;
+using series::ProcessSeries;
+using series::RunContext;
+using series::SiteSeries;
+
+constexpr const char* kHost = "host";
+
+// A kind of memory with the series it is judged by and the run as its sites see it.
+struct PoolContext {
+  std::string name;
+  ProcessSeries series;
+  RunContext run;             // in steps, with the reference of this pool
+  RunContext run_in_buckets;  // the same for the sites' series
+  std::vector<SiteFinding> findings;
+  std::vector<size_t> sites;  // their indices in the input
+};
+
+ProcessSeries SeriesOf(const PoolCurve& curve) {
+  ProcessSeries series;
+  series.step = curve.step;
+  series.live = curve.live;
+  series.live_peak = curve.live_peak.size() == curve.live.size() ? curve.live_peak : curve.live;
+  series.held = curve.reserved.size() == curve.live.size() ? curve.reserved : curve.live;
+  series.rss = series.held;
+  return series;
+}
+
+// Peak of all live bytes, for a run without a ledger.
+double PeakOfSites(const AnalysisInput& input) {
+  std::vector<double> total;
+  SiteSeries site;
+  for (size_t i = 0; i < input.sites->site_count(); ++i) {
+    input.sites->Load(i, &site);
+    double live = 0;
+    if (total.size() < site.alloc_bytes.size()) total.resize(site.alloc_bytes.size());
+    for (size_t k = 0; k < site.alloc_bytes.size(); ++k)
+      total[k] += live += site.alloc_bytes[k] - site.free_bytes[k];
+  }
+  return total.empty() ? 0 : Max(total);
+}
+
+std::vector<PoolContext> MakePools(const AnalysisInput& input) {
+  std::vector<PoolContext> pools(1);
+  pools[0].name = kHost;
+  pools[0].series = series::ToProcessSeries(input.ledger);
+  pools[0].series.workers = input.workers;
+  pools[0].run = WithReference(input.run, pools[0].series);
+  if (pools[0].run.reference_bytes <= 0 && input.sites != nullptr) {
+    pools[0].run.reference_bytes = PeakOfSites(input);
+  }
+  if (!pools[0].run.level_now_bytes && !pools[0].series.rss.empty()) {
+    pools[0].run.level_now_bytes = pools[0].series.rss.back();
+  }
+  for (const PoolCurve& curve : input.pools) {
+    PoolContext pool;
+    pool.name = curve.name;
+    pool.series = SeriesOf(curve);
+    pool.run = input.run;
+    pool.run.limit_bytes.reset();
+    if (curve.limit_bytes > 0) pool.run.limit_bytes = curve.limit_bytes;
+    pool.run.reference_bytes = 0;
+    pool.run = WithReference(pool.run, pool.series);
+    if (!curve.live.empty()) pool.run.level_now_bytes = pool.series.held.back();
+    pools.push_back(std::move(pool));
+  }
+  for (PoolContext& pool : pools) pool.run_in_buckets = pool.run.InBuckets(input.site_bucket_steps);
+  return pools;
+}
+
+// What a site keeps per step lately, whatever its verdict.
+Estimate RecentRetention(const SiteSeries& site, const Verdict& verdict_in_buckets) {
+  const int64_t horizon = static_cast<int64_t>(verdict_in_buckets.evidence.maturity_steps.value_or(1));
+  const int64_t mature =
+      std::clamp<int64_t>(site.buckets() - horizon, 0, std::max<int64_t>(0, site.buckets()));
+  if (mature < 2) return {0, std::nullopt};
+  const size_t begin = static_cast<size_t>(1 + mature / 2);
+  const size_t length = static_cast<size_t>(mature) + 1 - begin;
+  double variance = 0;
+  if (!site.surv_variance.empty()) {
+    variance =
+        Sum(Values(site.surv_variance).subspan(begin, length)) / (static_cast<double>(length) * length);
+  }
+  const MeanInterval rate = BatchInterval(Values(site.surv_bytes).subspan(begin, length), 12, variance);
+  return {rate.mean, Interval{rate.low, rate.high}};
+}
+
+void JudgeSites(const AnalysisInput& input, std::vector<PoolContext>& pools, Analysis& analysis) {
+  if (input.sites == nullptr) return;
+  std::map<std::string, size_t> pool_of_name;
+  for (size_t p = 0; p < pools.size(); ++p) pool_of_name.emplace(pools[p].name, p);
+  const double width = static_cast<double>(input.site_bucket_steps);
+  const size_t count = input.sites->site_count();
+  analysis.sites.resize(count);
+  SiteSeries site;
+  for (size_t i = 0; i < count; ++i) {
+    size_t p = 0;
+    if (i < input.site_info.size()) {
+      const auto found = pool_of_name.find(input.site_info[i].pool);
+      if (found != pool_of_name.end()) p = found->second;
+    }
+    PoolContext& pool = pools[p];
+    input.sites->Load(i, &site);
+    SiteAnalysis& out = analysis.sites[i];
+    Verdict in_buckets = ClassifySite(site, pool.run_in_buckets);
+    out.retained_bytes = RetainedBytes(site, in_buckets);
+    out.growth_bytes_per_step = RecentRetention(site, in_buckets);
+    out.growth_bytes_per_step.value /= width;
+    if (auto& interval = out.growth_bytes_per_step.interval) {
+      interval->low /= width;
+      interval->high /= width;
+    }
+    out.verdict = FromBuckets(std::move(in_buckets), width);
+    if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
+    Explain(pool.run, &out.verdict);
+    pool.findings.push_back({out.verdict, out.retained_bytes});
+    pool.sites.push_back(i);
+  }
+}
+
+CurveTrend TrendOf(Values step, Values bytes, const RunContext& run) {
+  CurveTrend trend;
+  if (step.size() < 4) return trend;
+  const OverheadTrend overhead = JudgeOverhead(step, bytes, run);
+  trend.known = true;
+  trend.growth = overhead.growth;
+  trend.rate_bytes_per_step = overhead.slope.value;
+  const size_t edge = std::max<size_t>(1, step.size() / 20);
+  trend.rise_bytes = Median(bytes.last(edge)) - Median(bytes.first(edge));
+  return trend;
+}
+
+// Trends of the parts of the ledger, each from the last sample of a step.
+void AddLedgerTrends(const std::vector<LedgerParts>& ledger, const RunContext& run,
+                     EvidenceBundle& evidence) {
+  std::vector<double> step;
+  std::vector<LedgerParts> last;
+  for (const LedgerParts& parts : ledger) {
+    if (parts.step < 1) continue;
+    if (!step.empty() && step.back() == parts.step) {
+      last.back() = parts;
+    } else {
+      step.push_back(parts.step);
+      last.push_back(parts);
+    }
+  }
+  const auto trend = [&](double LedgerParts::*part) {
+    std::vector<double> bytes;
+    for (const LedgerParts& parts : last) bytes.push_back(parts.*part);
+    return TrendOf(step, bytes, run);
+  };
+  evidence.live = trend(&LedgerParts::live);
+  evidence.gap = trend(&LedgerParts::allocator_gap);
+  evidence.file = trend(&LedgerParts::file);
+  evidence.shared = trend(&LedgerParts::shared);
+  evidence.own = trend(&LedgerParts::own);
+  evidence.unexplained = trend(&LedgerParts::unexplained);
+}
+
+// Growth outside the allocator is files, shared memory, or neither; the largest part names it.
+std::string UntracedKind(const EvidenceBundle& evidence) {
+  if (!evidence.file.known) return "";
+  const double file = evidence.file.rate_bytes_per_step;
+  const double shared = evidence.shared.rate_bytes_per_step;
+  const double rest = evidence.unexplained.rate_bytes_per_step;
+  if (file >= shared && file >= rest) return "file";
+  return shared >= rest ? "shared" : "anonymous";
+}
+
+PoolAnalysis SummarisePool(const PoolContext& pool, const Verdict& verdict) {
+  PoolAnalysis out;
+  out.name = pool.name;
+  out.verdict = verdict;
+  if (pool.series.step.empty()) return out;
+  out.live_bytes = pool.series.live.back();
+  out.peak_bytes = Max(pool.series.live_peak);
+  out.reserved_bytes = pool.series.held.back();
+  const size_t half = pool.series.step.size() / 2;
+  const Slope slope =
+      RobustSlope(Values(pool.series.step).subspan(half), Values(pool.series.live).subspan(half));
+  out.growth_bytes_per_step.value = slope.value;
+  if (pool.series.step.size() - half >= 4)
+    out.growth_bytes_per_step.interval = Interval{slope.low, slope.high};
+  return out;
+}
+
+EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<PoolContext>& pools,
+                              const Analysis& analysis) {
+  EvidenceBundle evidence;
+  evidence.run = pools[0].run;
+  evidence.steps_are_real = input.steps_are_real;
+  evidence.has_python = input.has_python;
+  evidence.ledger = input.ledger;
+  evidence.pools = input.pools;
+  evidence.workers = input.workers;
+  evidence.processes = input.processes;
+  evidence.copied = analysis.copy_on_write.sites;
+  AddLedgerTrends(analysis.ledger, pools[0].run, evidence);
+  for (size_t i = 0; i < analysis.sites.size(); ++i) {
+    SiteEvidence site;
+    if (i < input.site_info.size()) site.info = input.site_info[i];
+    if (i < input.site_traits.size()) site.traits = input.site_traits[i];
+    site.verdict = analysis.sites[i].verdict;
+    site.retained_bytes = analysis.sites[i].retained_bytes;
+    site.held_bytes = i < input.site_traits.size() ? site.traits.retained_bytes : site.retained_bytes;
+    site.peak_bytes = site.traits.peak_bytes;
+    evidence.sites.push_back(std::move(site));
+  }
+  return evidence;
+}
+
+// Joins the pools' verdicts: the most severe is the headline, the host's among equals.
+ProcessVerdict Join(std::vector<ProcessVerdict> verdicts, const std::vector<PoolContext>& pools) {
+  ProcessVerdict joined;
+  size_t worst = 0;
+  for (size_t p = 0; p < verdicts.size(); ++p) {
+    for (Component& component : verdicts[p].components) {
+      if (component.site) component.site = pools[p].sites[*component.site];
+      joined.components.push_back(component);
+    }
+    if (verdicts[p].headline_site) verdicts[p].headline_site = pools[p].sites[*verdicts[p].headline_site];
+    if (SeverityRank(verdicts[p].headline.kind) < SeverityRank(verdicts[worst].headline.kind)) worst = p;
+  }
+  joined.headline = verdicts[worst].headline;
+  joined.headline_site = verdicts[worst].headline_site;
+  joined.allocator_gap = verdicts[0].allocator_gap;
+  joined.outside_allocator = verdicts[0].outside_allocator;
+  std::stable_sort(
+      joined.components.begin(), joined.components.end(),
+      [](const Component& a, const Component& b) { return SeverityRank(a.kind) < SeverityRank(b.kind); });
+  if (joined.components.size() > 1) {
+    std::erase_if(joined.components, [](const Component& c) { return c.kind == VerdictKind::kSteady; });
+  }
+  return joined;
+}
+
+}  // namespace
+
+Analysis RunAnalysis(const AnalysisInput& input) {
+  Analysis analysis;
+  analysis.ledger = series::Decompose(input.ledger);
+  analysis.copy_on_write = series::AttributeCopies(input.blocks_at_fork, input.worker_dirty_ranges);
+  std::vector<PoolContext> pools = MakePools(input);
+  JudgeSites(input, pools, analysis);
+  analysis.evidence = GatherEvidence(input, pools, analysis);
+
+  std::vector<ProcessVerdict> verdicts;
+  for (PoolContext& pool : pools) {
+    ProcessVerdict verdict = ClassifyProcess(pool.findings, pool.series, pool.run);
+    if (verdict.headline.kind == VerdictKind::kUntracedGrowth) {
+      verdict.headline.evidence.untraced_kind = UntracedKind(analysis.evidence);
+    }
+    Explain(pool.run, &verdict.headline);
+    analysis.pools.push_back(SummarisePool(pool, verdict.headline));
+    verdicts.push_back(std::move(verdict));
+  }
+  analysis.process = Join(std::move(verdicts), pools);
+  analysis.evidence.process = analysis.process;
+  return analysis;
+}
+
+size_t HeadlineProcess(const std::vector<const ProcessVerdict*>& processes) {
+  size_t worst = 0;
+  for (size_t i = 1; i < processes.size(); ++i) {
+    if (SeverityRank(processes[i]->headline.kind) < SeverityRank(processes[worst]->headline.kind)) worst = i;
+  }
+  return worst;
+}
+
+}  // namespace plateau::verdict

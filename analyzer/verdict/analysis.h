@@ -1,0 +1,91 @@
+// The one entry point from series to everything a report says: verdicts per site, pool and process,
+// hypotheses, known patterns, and the ledger.
+//
+//   series::SeriesAccumulator series;            // fed by the replay
+//   ...
+//   AnalysisInput input;
+//   input.run = ...;                             // steps, epoch length, events, limit: in steps
+//   input.sites = &series;                       // series in buckets of input.site_bucket_steps steps
+//   input.site_bucket_steps = series.bucket_steps();
+//   input.site_info = ...;                       // who the sites are, same order
+//   input.site_traits = ...;                     // series.Traits(i) for each
+//   input.ledger = ...;                          // samples in the order of time
+//   const Analysis analysis = RunAnalysis(input);
+//
+// One AnalysisInput describes one process with its workers. Everything but `run.steps` and `sites` may be
+// left out; what is missing is answered with "not testable" or a verdict that says what it lacks. Pure and
+// deterministic; about 0.1 ms per site on one core.
+#ifndef PLATEAU_ANALYZER_VERDICT_ANALYSIS_H_
+#define PLATEAU_ANALYZER_VERDICT_ANALYSIS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/series/copy_on_write.h"
+#include "analyzer/series/ledger.h"
+#include "analyzer/series/process_series.h"
+#include "analyzer/series/run_context.h"
+#include "analyzer/series/site_series.h"
+#include "analyzer/series/site_traits.h"
+#include "analyzer/verdict/evidence_bundle.h"
+#include "analyzer/verdict/hypotheses.h"
+#include "analyzer/verdict/patterns.h"
+#include "analyzer/verdict/process_classifier.h"
+#include "analyzer/verdict/verdict.h"
+
+namespace plateau::verdict {
+
+struct AnalysisInput {
+  series::RunContext run;      // in steps; reference_bytes may be 0, the ledger's peak is used then
+  bool steps_are_real = true;  // false: slices of time stand in for steps
+  bool has_python = false;
+
+  const series::SiteSeriesSource* sites = nullptr;  // must outlive the call
+  int64_t site_bucket_steps = 1;
+  std::vector<SiteInfo> site_info;              // empty, or one per site
+  std::vector<series::SiteTraits> site_traits;  // empty, or one per site
+
+  std::vector<series::LedgerSample> ledger;         // of the host; empty when no ledger was recorded
+  std::vector<PoolCurve> pools;                     // pinned, device, shared; sites say which they belong to
+  std::vector<series::WorkerSeries> workers;        // forked helpers of this process
+  std::vector<ProcessEvidence> processes;           // of the whole recording, for patterns
+  std::vector<series::ParentBlock> blocks_at_fork;  // for copy-on-write
+  std::vector<series::DirtyRange> worker_dirty_ranges;
+};
+
+struct SiteAnalysis {
+  Verdict verdict;
+  double retained_bytes = 0;       // survivors old enough to count as retained
+  Estimate growth_bytes_per_step;  // of the recent retention, whatever the verdict
+};
+
+struct PoolAnalysis {
+  std::string name;
+  Verdict verdict;
+  double live_bytes = 0;
+  double peak_bytes = 0;
+  double reserved_bytes = 0;
+  Estimate growth_bytes_per_step;  // of live bytes, over the last half
+};
+
+struct Analysis {
+  ProcessVerdict process;           // headline and components; site indices are those of the input
+  std::vector<SiteAnalysis> sites;  // in the order of the input
+  std::vector<PoolAnalysis> pools;  // "host" first
+  std::vector<Hypothesis> hypotheses;
+  std::vector<PatternMatch> patterns;
+  std::vector<series::LedgerParts> ledger;  // one per sample, each adds up to its RSS
+  series::CopyOnWriteAttribution copy_on_write;
+  EvidenceBundle evidence;  // what the hypotheses and patterns were matched on
+};
+
+Analysis RunAnalysis(const AnalysisInput& input);
+
+// Which of several processes of a recording has the verdict to headline: the most severe, the earlier one
+// among equals.
+size_t HeadlineProcess(const std::vector<const ProcessVerdict*>& processes);
+
+}  // namespace plateau::verdict
+
+#endif  // PLATEAU_ANALYZER_VERDICT_ANALYSIS_H_

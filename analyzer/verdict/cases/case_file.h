@@ -1,0 +1,38 @@
+// Reads cases from files: the JSON of test vectors, or a CSV of step,bytes such as people log.
+//
+// JSON: {"schema": "plateau-verdict-vectors/1", "cases": [...]}, an array of cases, or one case;
+// docs/verdicts.md lists the fields. An event vector ("plateau-event-vector/1") is replayed from the .jsonl
+// beside it, one case per site. CSV: two columns, header optional; comma, semicolon, tab or blanks between
+// them. Whatever is wrong with a file is an InvalidArgumentError that names the file, the place and what was
+// expected.
+#ifndef PLATEAU_ANALYZER_VERDICT_CASES_CASE_FILE_H_
+#define PLATEAU_ANALYZER_VERDICT_CASES_CASE_FILE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/series/run_context.h"
+#include "analyzer/verdict/cases/verdict_case.h"
+
+namespace plateau::verdict {
+
+// What the user said on the command line: fills the fields a file leaves open.
+using Defaults = series::RunContext;
+
+// All cases of one file, by its extension (.json, else CSV).
+absl::StatusOr<std::vector<VerdictCase>> ReadCaseFile(const std::string& path, const Defaults& defaults);
+
+// The .json and .csv files at `path`: itself, or everything below a directory, sorted by name.
+absl::StatusOr<std::vector<std::string>> FindCaseFiles(const std::string& path);
+
+// The parsers behind ReadCaseFile; `name` is for messages.
+absl::StatusOr<std::vector<VerdictCase>> ParseJsonCases(std::string_view text, const std::string& name,
+                                                        const Defaults& defaults);
+absl::StatusOr<VerdictCase> ParseCsvCase(std::string_view text, const std::string& name,
+                                         const Defaults& defaults);
+
+}  // namespace plateau::verdict
+
+#endif  // PLATEAU_ANALYZER_VERDICT_CASES_CASE_FILE_H_

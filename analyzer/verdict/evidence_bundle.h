@@ -1,0 +1,89 @@
+// Everything hypotheses and patterns are matched on, gathered in one place after the verdicts are known.
+//
+// A plain value. What a run could not show is empty, so that a hypothesis can answer "not testable" instead
+// of guessing.
+#ifndef PLATEAU_ANALYZER_VERDICT_EVIDENCE_BUNDLE_H_
+#define PLATEAU_ANALYZER_VERDICT_EVIDENCE_BUNDLE_H_
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/series/copy_on_write.h"
+#include "analyzer/series/ledger.h"
+#include "analyzer/series/process_series.h"
+#include "analyzer/series/run_context.h"
+#include "analyzer/series/site_traits.h"
+#include "analyzer/verdict/process_classifier.h"
+#include "analyzer/verdict/verdict.h"
+
+namespace plateau::verdict {
+
+// Who a site is. Filled by whoever has the symbols.
+struct SiteInfo {
+  std::string name;                 // what a reader sees: "decode (dataset.py:41)"
+  std::string pool = "host";        // "host", "pinned", "device 0", "shared", ...
+  std::vector<std::string> frames;  // leaf to root, functions with file and module, native and Python merged
+  std::string op;                   // "aten::mm" when torch gave one
+};
+
+struct SiteEvidence {
+  SiteInfo info;
+  Verdict verdict;
+  series::SiteTraits traits;
+  double retained_bytes = 0;  // old enough to count
+  double held_bytes = 0;      // all that is alive at the end
+  double peak_bytes = 0;
+
+  // True when a frame, the name or the op contains one of `words` (lower case).
+  bool Mentions(std::initializer_list<std::string_view> words) const;
+};
+
+// One of several processes of a recording, e.g. a DataLoader worker.
+struct ProcessEvidence {
+  int pid = 0;
+  std::string role;              // "main", "dataloader worker", ...
+  double heap_growth_bytes = 0;  // live bytes, end minus start
+  double private_growth_bytes = 0;
+  bool grows_at_epochs = false;
+};
+
+// Bytes of a pool over the steps.
+struct PoolCurve {
+  std::string name;
+  std::vector<double> step;
+  std::vector<double> live;
+  std::vector<double> live_peak;  // empty: the same as live
+  std::vector<double> reserved;   // taken from the system or the device
+  double limit_bytes = 0;         // 0: unknown
+};
+
+// How an overhead or a part of the ledger moved: its slope over the last two thirds, and its whole rise.
+struct CurveTrend {
+  Growth growth = Growth::kFlat;
+  double rate_bytes_per_step = 0;
+  double rise_bytes = 0;
+  bool known = false;
+};
+
+struct EvidenceBundle {
+  series::RunContext run;      // in steps
+  bool steps_are_real = true;  // false: time slices stand in for steps
+  bool has_python = false;
+  std::vector<SiteEvidence> sites;
+  ProcessVerdict process;
+  std::vector<series::LedgerSample> ledger;
+  std::vector<PoolCurve> pools;  // beside the host
+  std::vector<series::WorkerSeries> workers;
+  std::vector<ProcessEvidence> processes;
+  std::vector<series::CopiedBytes> copied;  // by workers, per site
+  CurveTrend live, file, shared, own, gap, unexplained;
+};
+
+// Lower-case search that ignores the case of `text`.
+bool ContainsWord(std::string_view text, std::string_view lower_word);
+
+}  // namespace plateau::verdict
+
+#endif  // PLATEAU_ANALYZER_VERDICT_EVIDENCE_BUNDLE_H_

@@ -1,0 +1,315 @@
+#include "analyzer/verdict/sentence.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace plateau::verdict {
+namespace {
+
+using series::RunContext;
+
+std::string RangeText(const Interval& interval, std::string (*text)(double)) {
+  return "(" + text(interval.low) + " to " + text(interval.high) + ")";
+}
+
+std::string EstimateText(const Estimate& estimate, std::string (*text)(double)) {
+  std::string out = text(estimate.value);
+  if (estimate.interval) out += " " + RangeText(*estimate.interval, text);
+  return out;
+}
+
+std::string TimeText(const RunContext& run, double steps) {
+  if (!run.seconds_per_step || steps <= 0) return "";
+  const double seconds = steps * *run.seconds_per_step;
+  char text[48];
+  if (seconds < 120) {
+    std::snprintf(text, sizeof text, " (about %.0f s from now)", seconds);
+  } else if (seconds < 7200) {
+    std::snprintf(text, sizeof text, " (about %.0f min from now)", seconds / 60);
+  } else {
+    std::snprintf(text, sizeof text, " (about %.1f h from now)", seconds / 3600);
+  }
+  return text;
+}
+
+std::string LimitText(const RunContext& run, const Forecast& forecast) {
+  if (!forecast.if_leak || !forecast.if_leak->oom_step) return "";
+  const Forecast::IfLeak& leak = *forecast.if_leak;
+  std::string out = " The limit is reached at step " + NumberText(std::round(*leak.oom_step));
+  if (leak.earliest_step && leak.latest_step) {
+    out += " (" + NumberText(std::round(*leak.earliest_step)) + "-" +
+           NumberText(std::round(*leak.latest_step)) + ")";
+  }
+  out += TimeText(run, *leak.oom_step - static_cast<double>(run.steps * run.bucket_steps)) + ".";
+  if (forecast.outcome == Outcome::kSafeInThisRun) out += " The planned run ends before that.";
+  return out;
+}
+
+std::string SeenText(const Verdict& v) {
+  if (!v.detectable_bytes_per_step) return "";
+  return " A leak above " + RateText(*v.detectable_bytes_per_step) +
+         " would have been seen; below that this run cannot tell.";
+}
+
+std::string Steady(const Verdict& v) {
+  const Evidence& e = v.evidence;
+  if (e.loss_limited) {
+    return "No retention beyond what lost free events explain." + SeenText(v);
+  }
+  if (v.plateau_bytes && e.mean_life_steps) {
+    return "Objects live long (about " + NumberText(*e.mean_life_steps) +
+           " steps) and die as fast as they are born, at " + BytesText(e.live_bytes.value_or(0)) + ".";
+  }
+  if (e.from_log_only) return "No growth." + SeenText(v);
+  std::string out = "No retention.";
+  if (e.maturity_steps) out += " Objects live at most " + NumberText(*e.maturity_steps) + " steps.";
+  if (e.cycle_amplitude_bytes) {
+    out += " The level rises by " + BytesText(*e.cycle_amplitude_bytes) +
+           " over each epoch and is released; budget for the peak.";
+  }
+  return out + SeenText(v);
+}
+
+std::string WarmupComplete(const Verdict& v) {
+  const Evidence& e = v.evidence;
+  std::string out = "Grew";
+  const double amount = e.from_log_only ? e.rise_bytes.value_or(0) : e.retained_bytes.value_or(0);
+  if (amount > 0) out += " by " + BytesText(amount);
+  if (v.by_step) out += " until step " + NumberText(std::round(*v.by_step));
+  out += e.from_log_only ? ", flat since" : ", nothing material retained since";
+  if (e.silent_steps && *e.silent_steps > 0) out += " (" + NumberText(*e.silent_steps) + " steps)";
+  out += ". Normal start-up.";
+  if (e.fill_like.value_or(false)) {
+    out +=
+        " Growth was straight and ended abruptly, as when each example is kept once: pass the epoch length "
+        "to know.";
+  }
+  return out + (e.from_log_only ? SeenText(v) : "");
+}
+
+std::string WarmupInProgress(const Verdict& v) {
+  const Evidence& e = v.evidence;
+  if (e.next_jump_step) {
+    return "A container that grows geometrically: the next jump, to about " +
+           BytesText(e.next_jump_bytes.value_or(0)) + ", is expected near step " +
+           NumberText(std::round(*e.next_jump_step)) + ".";
+  }
+  if (v.plateau_bytes) {
+    return "Growth is slowing: expected to level off at " + EstimateText(*v.plateau_bytes, BytesText) + ".";
+  }
+  return "Growth is slowing; where it levels off is not visible yet.";
+}
+
+std::string CacheFill(const RunContext& run, const Verdict& v) {
+  const Evidence& e = v.evidence;
+  std::string out;
+  if (e.per_example_bytes) {
+    out = "Each example is kept once: " + BytesText(*e.per_example_bytes) + " per example";
+    if (e.retained_bytes) out += ", " + BytesText(*e.retained_bytes) + " in all";
+    out += ".";
+  } else {
+    out = "Retained evenly over the first pass over the data";
+    if (e.retained_bytes) out += ", " + BytesText(*e.retained_bytes) + " in all";
+    out += ".";
+  }
+  if (v.knee_step) {
+    out += " Growth was straight and ended at step " + EstimateText(*v.knee_step, NumberText);
+    if (run.epoch_steps) out += ", one epoch being " + NumberText(*run.epoch_steps) + " steps";
+    out += ".";
+  } else if (e.complete.value_or(true)) {
+    out += " It ended with the first epoch and is bounded by the data set.";
+  } else if (v.plateau_bytes) {
+    out += " It will end at about " + EstimateText(*v.plateau_bytes, BytesText) +
+           " when all examples have been seen.";
+  }
+  if (e.examples_that_fit) {
+    out += " With this limit memory runs out at about " + NumberText(std::round(*e.examples_that_fit)) +
+           " examples.";
+  }
+  if (e.from_log_only) {
+    out +=
+        " A log cannot tell whether every example is kept or something piles up during an epoch and the "
+        "allocator "
+        "keeps its pages; a trace can.";
+  }
+  return out + SeenText(v);
+}
+
+std::string Leak(const RunContext& run, const Verdict& v) {
+  const Evidence& e = v.evidence;
+  std::string out = e.from_log_only ? "Grows by " : "Leaks ";
+  if (v.rate_bytes_per_step) out += EstimateText(*v.rate_bytes_per_step, RateText);
+  if (e.objects_per_step) out += ", " + NumberText(*e.objects_per_step) + " objects per step";
+  if (!e.from_log_only && e.maturity_steps) {
+    out += "; none of those older than " + NumberText(*e.maturity_steps) + " steps was freed";
+  }
+  if (v.onset_step && *v.onset_step > 1) out += "; since step " + NumberText(std::round(*v.onset_step));
+  out += ".";
+  if (!e.component.empty()) out += " Beside it, " + e.component + ".";
+  out += LimitText(run, v.forecast);
+  out +=
+      e.from_log_only
+          ? " Unconfirmed: a memory log cannot tell a leak from fragmentation or mapped files; a trace can."
+          : " If this is a cache with a larger capacity than it holds now, that cannot be told from a leak "
+            "yet.";
+  return out;
+}
+
+std::string Staircase(const Verdict& v) {
+  const Evidence& e = v.evidence;
+  std::string out = "Every " + (e.event.empty() ? std::string("event") : e.event) + " keeps " +
+                    BytesText(e.per_event_bytes.value_or(0));
+  if (e.events_retaining && e.event_count) {
+    out += " (" + std::to_string(*e.events_retaining) + " of " + std::to_string(*e.event_count) + ")";
+  }
+  if (e.period_steps) out += ", about every " + NumberText(std::round(*e.period_steps)) + " steps";
+  return out + ".";
+}
+
+std::string Inconclusive(const RunContext& run, const Verdict& v) {
+  std::string out = "Cannot be told yet: " + v.why + ".";
+  if (v.rate_bytes_per_step) out += " Growth so far: " + EstimateText(*v.rate_bytes_per_step, RateText) + ".";
+  if (v.forecast.if_cache && v.reason == Reason::kFirstPass) {
+    const Forecast::IfCache& cache = *v.forecast.if_cache;
+    out += " If each example is kept once, it ends at step " + NumberText(cache.ends_at_step) + " near " +
+           BytesText(cache.plateau_bytes) + ".";
+  }
+  if (v.forecast.if_leak && v.forecast.if_leak->oom_step) {
+    const Forecast::IfLeak& leak = *v.forecast.if_leak;
+    out += " If it is a leak, the limit is reached at step " + NumberText(std::round(*leak.oom_step));
+    if (leak.earliest_step && leak.latest_step) {
+      out += " (" + NumberText(std::round(*leak.earliest_step)) + "-" +
+             NumberText(std::round(*leak.latest_step)) + ")";
+    }
+    out += ".";
+  }
+  switch (v.forecast.outcome) {
+    case Outcome::kOomEitherWay:
+      out += " Memory runs out either way.";
+      break;
+    case Outcome::kOomPossibleEitherWay:
+      out += " Memory may run out either way.";
+      break;
+    case Outcome::kSafeInThisRun:
+      out += " The planned run fits either way.";
+      break;
+    default:
+      break;
+  }
+  if (v.reason == Reason::kEpochUnknown) {
+    out += " The epoch length decides: give it with --epoch-steps, or run past the end of the first epoch.";
+  } else if (v.needs_events && v.needs_steps) {
+    out += " About " + NumberText(*v.needs_steps) + " more steps (" + NumberText(*v.needs_events) +
+           " more event) decide it.";
+  } else if (v.needs_steps && *v.needs_steps > 0) {
+    const double now = static_cast<double>(run.steps);
+    out += " About " + NumberText(std::ceil(*v.needs_steps)) + " more steps decide it";
+    if (now > 0 && run.bucket_steps == 1)
+      out += " (to step " + NumberText(std::ceil(now + *v.needs_steps)) + ")";
+    out += ".";
+  } else if (v.needs_samples) {
+    out += " " + NumberText(*v.needs_samples) + " more samples are needed.";
+  }
+  return out;
+}
+
+std::string Sentence(const RunContext& run, const Verdict& v) {
+  const Evidence& e = v.evidence;
+  switch (v.kind) {
+    case VerdictKind::kSteady:
+      return Steady(v);
+    case VerdictKind::kWarmupComplete:
+      return WarmupComplete(v);
+    case VerdictKind::kWarmupInProgress:
+      return WarmupInProgress(v);
+    case VerdictKind::kCacheFill:
+      return CacheFill(run, v);
+    case VerdictKind::kLeak:
+    case VerdictKind::kSlowLeak:
+      return Leak(run, v);
+    case VerdictKind::kStaircase:
+      return Staircase(v);
+    case VerdictKind::kSpikeRecovered:
+      return "Evaluation or checkpointing needs " + BytesText(e.spike_bytes.value_or(0)) +
+             " more for a moment and returns it; budget for the peak." + SeenText(v);
+    case VerdictKind::kSpikeRetained:
+      return "The first " + (e.event.empty() ? std::string("event") : e.event) + " left " +
+             BytesText(e.per_event_bytes.value_or(e.rise_bytes.value_or(0))) + "; later ones re-use it.";
+    case VerdictKind::kFragmentation:
+      return "The allocator holds " + BytesText(e.slack_bytes.value_or(0)) +
+             " more than was ever live at once, growing by " +
+             EstimateText(*v.rate_bytes_per_step, RateText) + ". No call site retains it.";
+    case VerdictKind::kAllocatorRetention:
+      return "Resident memory keeps the mark of an earlier peak: " + BytesText(e.slack_bytes.value_or(0)) +
+             " are held and not live. Not growing.";
+    case VerdictKind::kUntracedGrowth: {
+      const std::string kind =
+          e.untraced_kind == "file"     ? "mapped files, which the kernel can reclaim"
+          : e.untraced_kind == "shared" ? "shared memory"
+          : e.untraced_kind == "anonymous"
+              ? "memory taken directly from the system (a driver, mmap, another allocator)"
+              : "mapped files, shared memory, a driver, or direct mmap";
+      return "Grows by " + EstimateText(*v.rate_bytes_per_step, RateText) +
+             " outside the allocator: " + kind + ". No call site is to blame.";
+    }
+    case VerdictKind::kWorkerDuplication:
+      return "Workers copy the parent's pages when they write to them: " +
+             BytesText(e.worker_private_growth_bytes.value_or(0)) + " so far, at most " +
+             BytesText(e.worker_bound_bytes.value_or(0)) + ". Not a leak.";
+    case VerdictKind::kInconclusive:
+      return Inconclusive(run, v);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string BytesText(double bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = std::abs(bytes);
+  int unit = 0;
+  while (value >= 1023.5 && unit < 5) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[48];
+  const int decimals = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  std::snprintf(text, sizeof text, "%s%.*f %s", bytes < 0 ? "-" : "", decimals, value, kUnits[unit]);
+  return text;
+}
+
+std::string RateText(double bytes_per_step) { return BytesText(bytes_per_step) + "/step"; }
+
+std::string NumberText(double value) {
+  char text[48];
+  const bool whole = std::abs(value - std::round(value)) < 0.05 || std::abs(value) >= 1000;
+  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.1f", value);
+  return text;
+}
+
+void Explain(const RunContext& run, Verdict* verdict) { verdict->sentence = Sentence(run, *verdict); }
+
+std::string NextStep(const Verdict& verdict) {
+  switch (verdict.kind) {
+    case VerdictKind::kLeak:
+    case VerdictKind::kSlowLeak:
+      return "Look at what keeps the objects of this call site alive: a list, a graph, a closure.";
+    case VerdictKind::kStaircase:
+      return "Look at what an evaluation or checkpoint leaves behind at this call site.";
+    case VerdictKind::kFragmentation:
+      return "Try MALLOC_ARENA_MAX=2, malloc_trim at epoch ends, or another allocator (jemalloc, tcmalloc).";
+    case VerdictKind::kUntracedGrowth:
+      return "See the ledger: mapped files are reclaimable, shared and driver memory are not.";
+    case VerdictKind::kCacheFill:
+      return "Size memory for the data set, or keep examples encoded instead of decoded.";
+    case VerdictKind::kWorkerDuplication:
+      return "Keep the data set in arrays instead of Python lists, or use fewer workers.";
+    case VerdictKind::kInconclusive:
+      if (verdict.reason == Reason::kEpochUnknown) return "Give the epoch length with --epoch-steps.";
+      return verdict.needs_steps ? "Run " + NumberText(std::ceil(*verdict.needs_steps)) + " steps more." : "";
+    default:
+      return "";
+  }
+}
+
+}  // namespace plateau::verdict
