@@ -205,7 +205,7 @@ Json SiteToJson(const ReportModel& model, const Site& s, bool series) {
 
 }  // namespace
 
-nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions& options) {
+nlohmann::ordered_json SummaryToJson(const ReportModel& model) {
   Json out;
   out["schema"] = kReportSchema;
   out["tool_version"] = model.tool_version;
@@ -225,7 +225,6 @@ nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions&
     Json& array = out[name] = Json::array();
     for (const auto& row : rows) array.push_back(ToJson(row));
   };
-  list("ledger", model.ledger);
   list("pools", model.pools);
   list("processes", model.processes);
   Json& hypotheses = out["hypotheses"] = Json::array();
@@ -253,6 +252,13 @@ nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions&
                       {"from_seconds", p.from_seconds},
                       {"to_seconds", p.to_seconds}});
   }
+  return out;
+}
+
+nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions& options) {
+  Json out = SummaryToJson(model);
+  Json& ledger = out["ledger"] = Json::array();
+  for (const LedgerSample& sample : model.ledger) ledger.push_back(ToJson(sample));
   out["axis"] = {{"steps", model.axis_steps}, {"seconds", model.axis_seconds}};
   Json& sites = out["sites"] = Json::array();
   const size_t shown =

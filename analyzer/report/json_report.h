@@ -22,6 +22,9 @@ struct JsonOptions {
   int indent = 2;              // -1: one line
 };
 
+// All but the ledger, the series axis and the sites: what is small whatever the recording.
+nlohmann::ordered_json SummaryToJson(const ReportModel& model);
+
 nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions& options = {});
 std::string WriteJsonReport(const ReportModel& model, const JsonOptions& options = {});
 

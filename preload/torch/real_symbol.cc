@@ -30,6 +30,19 @@ struct Search {
   const char* needed[kMaxNeeded];
   int needed_count = 0;
 
+  // Visits the loaded objects in order, telling for each whether it comes after ours.
+  template <typename Visit>
+  void ForEachPlaced(Visit&& visit) {
+    bool is_after_us = false;
+    auto placed = [&](const dl_phdr_info& info) {
+      const ElfView object(info);
+      const bool go_on = visit(object, is_after_us);
+      if (!is_after_us) is_after_us = object.Contains(reinterpret_cast<const void*>(&FindRealSymbol));
+      return go_on;
+    };
+    ForEachObject(placed);
+  }
+
   void AddNeeded(const ElfView& object) {
     object.ForEachNeeded([this](const char* library) {
       for (int i = 0; i < needed_count; ++i) {
@@ -40,35 +53,33 @@ struct Search {
     });
   }
 
-  void LookIn(const ElfView& object) {
-    if (!object.Contains(reinterpret_cast<const void*>(&FindRealSymbol))) found = object.FindFunction(name);
+  void LookIn(const ElfView& object, bool is_after_us) {
+    if (is_after_us) found = object.FindFunction(name);
   }
 
   // Runs inside one dl_iterate_phdr() call, whose recursive lock keeps every object loaded until we are done.
   void Run() {
-    auto find_caller = [this](const dl_phdr_info& info) {
-      const ElfView object(info);
-      if (!object.Contains(return_address)) return true;
-      LookIn(object);
-      AddNeeded(object);
-      return false;
-    };
-    if (return_address != nullptr) ForEachObject(find_caller);
-    for (int i = 0; found == nullptr && i < needed_count; ++i) {
-      auto find_needed = [this, i](const dl_phdr_info& info) {
-        const ElfView object(info);
-        if (!object.IsNamed(needed[i])) return true;
-        LookIn(object);
+    if (return_address != nullptr) {
+      ForEachPlaced([this](const ElfView& object, bool is_after_us) {
+        if (!object.Contains(return_address)) return true;
+        LookIn(object, is_after_us);
         AddNeeded(object);
         return false;
-      };
-      ForEachObject(find_needed);
+      });
     }
-    auto find_anywhere = [this](const dl_phdr_info& info) {
-      LookIn(ElfView(info));
+    for (int i = 0; found == nullptr && i < needed_count; ++i) {
+      ForEachPlaced([this, i](const ElfView& object, bool is_after_us) {
+        if (!object.IsNamed(needed[i])) return true;
+        LookIn(object, is_after_us);
+        AddNeeded(object);
+        return false;
+      });
+    }
+    if (found != nullptr) return;
+    ForEachPlaced([this](const ElfView& object, bool is_after_us) {
+      LookIn(object, is_after_us);
       return found == nullptr;
-    };
-    if (found == nullptr) ForEachObject(find_anywhere);
+    });
   }
 };
 

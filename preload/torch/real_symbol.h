@@ -4,8 +4,9 @@
 // nobody's "next". And when two versions of a library are loaded, each caller must get its own. The search
 // goes
 //   1. the object that holds the return address, then its DT_NEEDED libraries breadth first,
-//   2. every loaded object in load order,
-// and passes over the object this code is linked into, i.e. ourselves.
+//   2. every loaded object in load order (where dlsym(RTLD_NEXT) looks, and beyond),
+// and takes only definitions from objects that come after the one this code is linked into: what comes before
+// (another preloaded library that wraps the same name) has been called already and would call us again.
 //
 //   extern "C" void f(void* p) {
 //     static constinit RealSymbol real("f");

@@ -400,6 +400,13 @@ bool BlockWriter::Ext(uint32_t kind, std::string_view payload) {
   return ext && ext.Raw(payload).Done();
 }
 
+bool BlockWriter::Verbatim(std::string_view record) {
+  if (!HasRoom(record.size())) return false;
+  std::memcpy(out_, record.data(), record.size());
+  Commit(out_ + record.size());
+  return true;
+}
+
 BlockHeader SealedHeader(const BlockHeader& open, const uint8_t* payload, uint64_t tsc) {
   BlockHeader sealed = open;
   sealed.flags = static_cast<uint8_t>(open.flags & ~kBlockOpen);

@@ -71,6 +71,8 @@ class BlockWriter {
   bool TotalsSnapshot(const Totals& totals);
   // A record of any kind, for kinds that are newer than this writer and for tests.
   bool Ext(uint32_t kind, std::string_view payload);
+  // The bytes of one whole extended record, as another block had them.
+  bool Verbatim(std::string_view record);
 
   bool started() const { return header_ != nullptr; }
   size_t bytes() const { return static_cast<size_t>(out_ - payload_); }

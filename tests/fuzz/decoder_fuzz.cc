@@ -1,4 +1,5 @@
-// Feeds bytes to the block and record decoders as a file would: header, then one block, then the bare payload.
+// Feeds bytes to the block and record decoders as a file would: header, then one block, then the bare
+// payload.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -34,7 +35,8 @@ void Use(const Record& record, std::string_view payload) {
   }
   for (const std::string_view view : views) {
     if (view.empty()) continue;
-    if (view.data() < payload.data() || view.data() + view.size() > payload.data() + payload.size()) std::abort();
+    if (view.data() < payload.data() || view.data() + view.size() > payload.data() + payload.size())
+      std::abort();
   }
 }
 

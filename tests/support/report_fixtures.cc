@@ -488,7 +488,7 @@ ReportModel BigModel(int steps, int stacks) {
       }
     }
     StackNode& leaf = model.stacks[node];
-    const auto size = static_cast<int64_t>(64 << random(12));
+    const auto size = static_cast<int64_t>(1024 << random(10));
     leaf.site = static_cast<int32_t>(before + random(3000));
     leaf.retained_bytes = size;
     leaf.retained_count = 1;

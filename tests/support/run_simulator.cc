@@ -224,7 +224,10 @@ ReportModel RunSimulator::Finish() const {
   p.end_seconds = r.duration_seconds;
   p.retained_bytes = t.retained_bytes;
   p.peak_bytes = t.peak_bytes;
-  for (const LedgerSample& s : model.ledger) p.peak_rss_bytes = std::max(p.peak_rss_bytes, s.rss_bytes);
+  for (int step = 0; step <= steps_; ++step) {
+    const auto churned = static_cast<int64_t>(in_step[step] - live[step]);
+    p.peak_rss_bytes = std::max(p.peak_rss_bytes, model.ledger[step].rss_bytes + churned);
+  }
   model.processes = {p};
   return model;
 }

@@ -81,9 +81,3 @@ __attribute__((destructor)) void Finish() {
 
 }  // namespace
 }  // namespace plateau
-
-// The explicit marks of plateau/mark.h, as the shim has them.
-extern "C" __attribute__((visibility("default"))) void plateau_mark_step(uint64_t value) {
-  plateau::RecordMark(plateau::trace::MarkKind::kExplicitStep, plateau::trace::MarkSource::kExplicit, value,
-                      {});
-}

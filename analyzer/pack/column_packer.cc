@@ -1,0 +1,256 @@
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/pack/column_codec.h"
+#include "analyzer/pack/column_layout.h"
+#include "analyzer/pack/column_model.h"
+#include "preload/trace/decoder.h"
+#include "preload/trace/varint.h"
+
+namespace plateau {
+namespace {
+
+using trace::Record;
+using trace::RecordKind;
+
+class ColumnPacker {
+ public:
+  explicit ColumnPacker(uint64_t first_tsc) : last_tsc_(first_tsc) {}
+
+  // The seam between two blocks: the second one's start is a time stamp of its own. False when it adds
+  // nothing.
+  bool AddSeam(uint64_t tsc) {
+    if (tsc <= last_tsc_) return false;
+    Byte(kColumnOp, kOpTime);
+    Time(tsc);
+    return true;
+  }
+
+  // `raw` is the record's own bytes; only extended records are stored by them.
+  void Add(const Record& record, std::string_view raw) {
+    switch (record.kind) {
+      case RecordKind::kAlloc:
+        AddAlloc(record);
+        break;
+      case RecordKind::kFree:
+        AddFree(record);
+        break;
+      case RecordKind::kNode:
+        AddNode(record.node);
+        break;
+      case RecordKind::kPc:
+        Byte(kColumnOp, kOpPc);
+        Signed(kColumnPcLocation, record.pc.location, last_pc_location_ + 1);
+        Number(kColumnPcModule, record.pc.module);
+        Signed(kColumnPcOffset, record.pc.offset, last_pc_offset_);
+        last_pc_location_ = record.pc.location;
+        last_pc_offset_ = record.pc.offset;
+        break;
+      case RecordKind::kTime:
+        Byte(kColumnOp, kOpTime);
+        Time(record.tsc);
+        break;
+      default:
+        Byte(kColumnOp, kOpExtension);
+        Number(kColumnExtension, raw.size());
+        columns_[kColumnExtension].append(raw);
+        break;
+    }
+  }
+
+  absl::StatusOr<std::string> Finish(int level) {
+    std::string out;
+    out.push_back(static_cast<char>(kColumnsVersion));
+    AppendNumber(&out, kColumnCount);
+    const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+    std::string packed;
+    for (const std::string& column : columns_) {
+      packed.resize(ZSTD_compressBound(column.size()));
+      const size_t size =
+          ZSTD_compressCCtx(context.get(), packed.data(), packed.size(), column.data(), column.size(), level);
+      if (ZSTD_isError(size)) return absl::InternalError(absl::StrCat("zstd: ", ZSTD_getErrorName(size)));
+      AppendNumber(&out, column.size());
+      if (size < column.size()) {
+        AppendNumber(&out, size);
+        out.append(packed, 0, size);
+      } else {
+        AppendNumber(&out, 0);
+        out.append(column);
+      }
+    }
+    return out;
+  }
+
+ private:
+  static void AppendNumber(std::string* out, uint64_t value) {
+    uint8_t buffer[trace::kMaxVarintBytes];
+    out->append(reinterpret_cast<char*>(buffer),
+                static_cast<size_t>(trace::PutVarint(buffer, value) - buffer));
+  }
+  void Byte(Column column, uint8_t value) { columns_[column].push_back(static_cast<char>(value)); }
+  void Number(Column column, uint64_t value) { AppendNumber(&columns_[column], value); }
+  void Signed(Column column, uint64_t value, uint64_t base) {
+    Number(column, trace::ZigZag(static_cast<int64_t>(value - base)));
+  }
+  // Time does not run backwards, not even between two blocks that were filled on different cores.
+  void Time(uint64_t tsc) {
+    Number(kColumnTime, tsc > last_tsc_ ? tsc - last_tsc_ : 0);
+    last_tsc_ = std::max(tsc, last_tsc_);
+  }
+
+  // Writes the op byte of an allocation or free whose class is known.
+  void Symbol(uint32_t symbol, uint8_t flags) {
+    int rank = 0;
+    while (rank < SymbolPredictor::kOrders && symbols_.Guess(rank) != symbol) ++rank;
+    if (rank < SymbolPredictor::kOrders) {
+      Byte(kColumnOp, static_cast<uint8_t>(kOpGuess0 + rank) | flags);
+    } else {
+      Byte(kColumnOp, kOpSymbol | flags);
+      Number(kColumnSymbol, classes_.size() * 4 - symbol);  // young classes are used more
+    }
+    symbols_.Update(symbol);
+  }
+
+  void AddAlloc(const Record& record) {
+    const trace::AllocRecord& alloc = record.alloc;
+    const uint8_t time_flag = record.has_time ? kOpWithTime : 0;
+    const int64_t known = classes_.Find(alloc.bytes, alloc.stack);
+    uint32_t id;
+    if (known >= 0) {
+      id = static_cast<uint32_t>(known);
+      Symbol(id << 2 | (alloc.is_realloc ? kSymbolRealloc : 0), time_flag);
+    } else {
+      Byte(kColumnOp, static_cast<uint8_t>(kOpNewClass | time_flag | (alloc.is_realloc ? kOpRealloc : 0)));
+      Number(kColumnBytes, alloc.bytes);
+      Signed(kColumnStack, alloc.stack, last_node_);
+      id = classes_.Add(alloc.bytes, alloc.stack);
+      symbols_.Update(id << 2 | (alloc.is_realloc ? kSymbolRealloc : 0));
+    }
+    const int hint = addresses_.Find(alloc.bytes, alloc.address);
+    if (hint >= 0) {
+      Byte(kColumnAddressHint, static_cast<uint8_t>(hint));
+      last_address_ = alloc.address;
+    } else {
+      Byte(kColumnAddressHint, Address(alloc.address));
+    }
+    if (record.has_time) Time(record.tsc);
+    addresses_.OnAlloc(alloc.bytes, alloc.address, hint);
+    classes_.OnAlloc(id, alloc.address, /*index_by_address=*/true);
+    stacks_.OnStack(alloc.stack);
+  }
+
+  // Writes an explicit address; returns its hint.
+  uint8_t Address(uint64_t address) {
+    const uint64_t base = last_address_;
+    last_address_ = address;
+    if (address % 16 == 0 && base % 16 == 0) {
+      Number(kColumnAddress, trace::ZigZag(static_cast<int64_t>(address - base) / 16));
+      return kAddressExplicitAligned;
+    }
+    Signed(kColumnAddress, address, base);
+    return kAddressExplicit;
+  }
+
+  void AddFree(const Record& record) {
+    const trace::FreeRecord& free = record.free;
+    const uint8_t time_flag = record.has_time ? kOpWithTime : 0;
+    ObjectClasses::Object object;
+    if (classes_.Take(free.address, &object)) {
+      Symbol(object.class_id << 2 | kSymbolFree | (free.is_realloc ? kSymbolRealloc : 0), time_flag);
+      ObjectClasses::Class& c = classes_.Get(object.class_id);
+      const uint64_t distance = c.addresses.size() - 1 - object.ordinal;
+      Signed(kColumnDistance, distance, c.last_distance);
+      c.last_distance = distance;
+      addresses_.OnFree(c.bytes, free.address);
+    } else {
+      Byte(kColumnOp, static_cast<uint8_t>(kOpUnknownFree | time_flag | (free.is_realloc ? kOpRealloc : 0)));
+      Byte(kColumnAddressHint, Address(free.address));
+      addresses_.OnUnknownFree(free.address);
+      symbols_.Update(kSymbolFree | (free.is_realloc ? kSymbolRealloc : 0));
+    }
+    if (record.has_time) Time(record.tsc);
+  }
+
+  void AddNode(const trace::NodeRecord& node) {
+    if (node.node == last_node_ + 1) {
+      Byte(kColumnOp, kOpNodeNextId);
+    } else {
+      Byte(kColumnOp, kOpNode);
+      Signed(kColumnNodeId, node.node, last_node_);
+    }
+    const int up = node.parent == 0 ? -1 : stacks_.FindParent(node.parent);
+    if (node.parent == 0) {
+      Byte(kColumnNodeHint, kParentRoot);
+    } else if (up >= 0) {
+      Byte(kColumnNodeHint, static_cast<uint8_t>(up));
+    } else {
+      Byte(kColumnNodeHint, kParentExplicit);
+      Signed(kColumnNodeParent, node.node, node.parent);
+    }
+    const int known = stacks_.FindLocation(node.parent, node.location);
+    if (known >= 0) {
+      Byte(kColumnLocationHint, static_cast<uint8_t>(known));
+    } else if (node.location == last_pc_location_) {
+      Byte(kColumnLocationHint, kLocationJustDefined);
+    } else {
+      Byte(kColumnLocationHint, kLocationExplicit);
+      Signed(kColumnLocation, node.location, last_location_);
+    }
+    last_location_ = node.location;
+    last_node_ = node.node;
+    stacks_.OnNode(node.node, node.parent, node.location);
+  }
+
+  std::array<std::string, kColumnCount> columns_;
+  SymbolPredictor symbols_;
+  AddressPredictor addresses_;
+  StackPredictor stacks_;
+  ObjectClasses classes_;
+  uint64_t last_tsc_;
+  uint64_t last_address_ = 0;
+  uint64_t last_pc_offset_ = 0;
+  uint32_t last_pc_location_ = 0;
+  uint32_t last_location_ = 0;
+  uint32_t last_node_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, int level) {
+  PackedColumns packed;
+  if (payloads.empty()) return absl::InvalidArgumentError("nothing to pack");
+  packed.first_tsc = payloads.front().first_tsc;
+  ColumnPacker packer(packed.first_tsc);
+  uint64_t raw_bytes = 0;
+  for (const EventsPayload& payload : payloads) {
+    trace::BlockHeader header{};
+    header.first_tsc = payload.first_tsc;
+    if (packer.AddSeam(payload.first_tsc)) ++packed.record_count;
+    trace::RecordReader reader(header, payload.bytes);
+    Record record;
+    size_t start = 0;
+    while (reader.Next(&record)) {
+      packer.Add(record, payload.bytes.substr(start, reader.offset() - start));
+      start = reader.offset();
+      ++packed.record_count;
+    }
+    if (reader.damaged()) {
+      return absl::DataLossError(absl::StrCat("damaged record at byte ", reader.offset(), " of a block"));
+    }
+    // Merging blocks changes a few deltas, each by less than a number's length.
+    raw_bytes += payload.bytes.size() + 8 * trace::kMaxVarintBytes;
+  }
+  if (raw_bytes > UINT32_MAX / 4) return absl::InvalidArgumentError("too many records for one block");
+  packed.raw_bytes = static_cast<uint32_t>(raw_bytes);
+  absl::StatusOr<std::string> bytes = packer.Finish(level);
+  if (!bytes.ok()) return bytes.status();
+  packed.bytes = *std::move(bytes);
+  return packed;
+}
+
+}  // namespace plateau

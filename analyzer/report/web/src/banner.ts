@@ -1,0 +1,60 @@
+// The top of the page: the verdict in words, the numbers behind it, what comes next.
+import type {PageData} from './data';
+import {el} from './dom';
+import * as format from './format';
+
+function figure(label: string, value: string, note = ''): HTMLElement {
+  return el('div', {class: 'figure'}, el('dt', {}, label), el('dd', {}, value, note !== '' && el('small', {}, note)));
+}
+
+export function verdictChip(name: string): HTMLElement {
+  return el('span', {class: `chip tone-${format.severity(name)}`}, format.verdictTitle(name === '' ? 'steady' : name));
+}
+
+function lines(title: string, items: Array<string | Node>): HTMLElement | null {
+  if (items.length === 0) return null;
+  return el('div', {class: 'lines'}, el('h3', {}, title), el('ul', {}, ...items.map((item) => el('li', {}, item))));
+}
+
+// Bytes per step over the last third of the run.
+function lastThird(steps: number[], values: number[] | undefined): number {
+  if (!values || steps.length < 3) return 0;
+  const last = steps.length - 1;
+  const from = steps.findIndex((step) => step >= steps[0] + (steps[last] - steps[0]) * 2 / 3);
+  return steps[last] > steps[from] ? (values[last] - values[from]) / (steps[last] - steps[from]) : 0;
+}
+
+export function banner(data: PageData): HTMLElement {
+  const report = data.report;
+  const head = report.headline;
+  const {step, live, rss} = data.ledger;
+  const peakRss = Math.max(0, ...report.processes.map((process) => process.peak_rss_bytes), ...(data.ledger.rss ?? []).slice(-1));
+
+  const figures = el('dl', {class: 'figures'},
+      figure('Live at the end', format.bytes(report.totals.retained_bytes), `${format.count(report.totals.retained_count)} objects`),
+      figure('Peak live', format.bytes(report.totals.peak_bytes), `at step ${format.step(report.totals.peak_step)}`),
+      figure('Peak RSS', format.bytes(peakRss)),
+      figure('RSS growth', format.rate(lastThird(step, rss)), `last third of the run; live ${format.rate(lastThird(step, live))}`),
+      figure('Steps', format.count(report.steps.count), `from ${report.steps.source || 'nothing'}`),
+      head.detectable_bytes_per_step !== null &&
+          figure('Smallest visible leak', format.rate(head.detectable_bytes_per_step), 'below this the run cannot tell') || figure('Run time', format.duration(report.recording.duration_seconds)));
+
+  const forecasts = head.forecasts.filter((forecast) => forecast.sentence !== '').map((forecast) =>
+      head.forecasts.length > 1 ? `${forecast.label}: ${forecast.sentence}` : forecast.sentence);
+  if (head.needs_steps !== null) forecasts.unshift(`About ${format.count(head.needs_steps)} more steps decide it.`);
+  const next = report.patterns.map((pattern) => el('span', {title: pattern.evidence},
+      el('strong', {}, pattern.title), ` (${pattern.id}). `, pattern.explanation, ' ', el('em', {}, `Usual fix: ${pattern.fix}`)) as string | Node);
+  next.push(...head.next_steps);
+  const ruledOut = report.hypotheses.filter((h) => h.result.replace('_', ' ') === 'ruled out').map((h) => h.name);
+
+  return el('header', {class: `banner tone-${format.severity(report.verdict)}`},
+      el('div', {class: 'banner-text'},
+         el('p', {class: 'verdict'}, format.verdictTitle(report.verdict)),
+         el('p', {class: 'sentence'}, head.sentence)),
+      figures,
+      el('div', {class: 'reasons'},
+         lines('Why', head.why),
+         lines('What it will do', forecasts),
+         lines('What to do next', next)),
+      ruledOut.length > 0 && el('p', {class: 'ruled-out'}, el('strong', {}, 'Ruled out '), ruledOut.join(', ')));
+}

@@ -1,0 +1,159 @@
+// The shape of what the report writer embeds (page_data.cc). Text in it comes from the traced program: only ever put it
+// into the page as text, never as markup.
+
+export type Interval = [number, number] | null;
+
+export interface Forecast {
+  label: string;
+  sentence: string;
+  from_step: number;
+  from_bytes: number;
+  rate_bytes_per_step: number;
+  rate_interval: Interval;
+  plateau_bytes: number | null;
+  plateau_interval: Interval;
+  plateau_step: number | null;
+  limit_step: number | null;
+  limit_step_interval: Interval;
+}
+
+export interface Phase {
+  kind: string;
+  label: string;
+  from_step: number;
+  to_step: number;
+  from_seconds: number;
+  to_seconds: number;
+}
+
+export interface Report {
+  tool_version: string;
+  verdict: string;
+  headline: {
+    reason: string;
+    sentence: string;
+    why: string[];
+    outcome: string;
+    forecasts: Forecast[];
+    detectable_bytes_per_step: number | null;
+    needs_steps: number | null;
+    limit_bytes: number | null;
+    next_steps: string[];
+  };
+  recording: {
+    path: string;
+    command: string;
+    mode: string;
+    sample_bytes: number;
+    exact_from_bytes: number;
+    started_utc: string;
+    duration_seconds: number;
+    ending: string;
+    trace_bytes: number;
+    trace_files: number;
+    events: number;
+    sources: string[];
+    notes: string[];
+    environment: Record<string, string>;
+  };
+  steps: {count: number; source: string; confidence: number; epochs: number; evaluations: number; steps_per_epoch: number | null};
+  totals: {
+    alloc_count: number;
+    alloc_bytes: number;
+    free_count: number;
+    free_bytes: number;
+    retained_bytes: number;
+    retained_count: number;
+    peak_bytes: number;
+    peak_step: number;
+    temporary_bytes: number;
+    leftovers: Array<{name: string; explanation: string; retained_bytes: number; retained_count: number; peak_bytes: number; temporary_bytes: number}>;
+  };
+  drops: {events: number; bytes: number; unknown_frees: number};
+  damage: {blocks: number; bytes: number; skipped_records: number; messages: string[]};
+  pools: Array<{name: string; verdict: string; evidence: string; live_bytes: number; peak_bytes: number; reserved_bytes: number; growth_bytes_per_step: number}>;
+  processes: Array<{
+    pid: number;
+    parent_pid: number;
+    role: string;
+    rank: number | null;
+    exe: string;
+    command: string;
+    ending: string;
+    start_seconds: number;
+    end_seconds: number;
+    verdict: string;
+    retained_bytes: number;
+    peak_bytes: number;
+    peak_rss_bytes: number;
+    growth_bytes_per_step: number;
+    dropped_events: number;
+  }>;
+  hypotheses: Array<{name: string; result: string; evidence: string}>;
+  patterns: Array<{id: string; title: string; explanation: string; fix: string; evidence: string}>;
+  breakdown: Array<{name: string; bytes: number; count: number; how: string}>;
+  phases: Phase[];
+}
+
+export interface Site {
+  site: string;
+  retained: number;
+  count: number;
+  file?: string;
+  line?: number;
+  function?: string;
+  module?: string;
+  pool?: string;
+  phase?: string;
+  category?: string;
+  source?: string;
+  verdict?: string;
+  evidence?: string;
+  growth?: number;
+  growth_interval?: [number, number];
+  peak?: number;
+  temporary?: number;
+  alloc_bytes?: number;
+  alloc_count?: number;
+  tensors?: number;
+  ages?: number[];
+  stack: number[];
+}
+
+export type LedgerColumn = 'live' | 'rss' | 'anon' | 'file' | 'shmem' | 'gap' | 'own' | 'pinned' | 'device_live' |
+    'device_reserved' | 'cgroup' | 'unexplained';
+
+export interface PageData {
+  report: Report;
+  ledger: {step: number[]; time: number[]} & Partial<Record<LedgerColumn, number[]>>;
+  ledger_readings: number;
+  series: {step: number[]; time: number[]; curves: Array<{row: number; live: number[]; survivors: number[]}>; others: number[]};
+  sites: Site[];
+  rest: {sites: number; retained: number; count: number; peak: number; temporary: number};
+  stacks: {all: number; parent: number[]; frame: number[]; site: number[]; retained: number[]; growth: number[]; peak: number[]; temporary: number[]};
+  frames: {strings: string[]; function: number[]; file: number[]; line: number[]; module: number[]; kind: number[]};
+}
+
+export interface Frame {
+  function: string;
+  file: string;
+  line: number;
+  module: string;
+  kind: string;
+}
+
+export function frameAt(data: PageData, index: number): Frame {
+  const f = data.frames;
+  return {
+    function: f.strings[f.function[index]],
+    file: f.strings[f.file[index]],
+    line: f.line[index],
+    module: f.strings[f.module[index]],
+    kind: f.strings[f.kind[index]],
+  };
+}
+
+export function readData(): PageData {
+  const holder = document.getElementById('plateau-data');
+  return JSON.parse(holder?.textContent ?? '') as PageData;
+}

@@ -1,0 +1,177 @@
+// The flame graph: where bytes come from, root on top. Click or Enter zooms, the search marks frames.
+import flamegraph from 'd3-flame-graph';
+import {select} from 'd3-selection';
+
+import {frameAt, PageData} from './data';
+import {el, panel} from './dom';
+import * as format from './format';
+import {onThemeChange} from './theme';
+
+type Metric = 'retained' | 'growth' | 'peak' | 'temporary';
+
+interface Node {
+  name: string;
+  value: number;  // its own, without children
+  sum: number;
+  place: string;
+  kind: string;
+  site: number;
+  children: Node[];
+}
+
+const kMetrics: Array<[Metric, string]> = [
+  ['retained', 'Retained bytes'], ['growth', 'Growth per step'], ['peak', 'Bytes at the peak'], ['temporary', 'Temporary bytes'],
+];
+
+function shortPlace(place: string): string {
+  return place.slice(place.lastIndexOf('/') + 1);
+}
+
+// Builds the tree of one metric. Values below zero (corrections of estimates) have no width; the sum in the tooltip keeps them.
+function buildTree(data: PageData, metric: Metric): Node {
+  const {parent, frame, site} = data.stacks;
+  const values = data.stacks[metric];
+  const root: Node = {name: 'all', value: 0, sum: 0, place: '', kind: 'root', site: -1, children: []};
+  const nodes: Node[] = [];
+  for (let i = 0; i < parent.length; ++i) {
+    const f = frameAt(data, frame[i]);
+    const place = f.file !== '' ? `${f.file}${f.line > 0 ? `:${f.line}` : ''}` : f.module;
+    const label = f.function || '[unknown]';
+    nodes.push({name: f.kind === 'python' && place !== '' ? `${label}  ${shortPlace(place)}` : label, value: Math.max(0, values[i]), sum: values[i], place, kind: f.kind, site: site[i], children: []});
+  }
+  for (let i = nodes.length - 1; i >= 0; --i) {
+    const above = parent[i] >= 0 ? nodes[parent[i]] : root;
+    above.sum += nodes[i].sum;
+    if (nodes[i].value > 0 || nodes[i].children.length > 0) above.children.push(nodes[i]);
+  }
+  return root;
+}
+
+function hue(node: Node): string {
+  let hash = 0;
+  for (const letter of node.kind === 'python' ? node.place.split(':')[0] : node.name) hash = (hash * 31 + letter.charCodeAt(0)) >>> 0;
+  const spread = hash % 24;
+  const dark = getComputedStyle(document.documentElement).colorScheme.includes('dark') && isDark();
+  const light = dark ? 34 + hash % 9 : 70 + hash % 9;
+  switch (node.kind) {
+    case 'root': return dark ? '#3a4048' : '#d9dce0';
+    case 'leftover': return dark ? '#30343a' : '#e4e4e4';
+    case 'python': return `hsl(${204 + spread}, ${dark ? 38 : 62}%, ${light}%)`;
+    case 'op': return `hsl(${150 + spread}, ${dark ? 30 : 42}%, ${light}%)`;
+    default: return `hsl(${24 + spread}, ${dark ? 42 : 78}%, ${light}%)`;
+  }
+}
+
+function isDark(): boolean {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen === 'dark' || (chosen === undefined && matchMedia('(prefers-color-scheme: dark)').matches);
+}
+
+export function flameView(data: PageData, chooseSite: (row: number) => void): HTMLElement {
+  let metric: Metric = data.stacks.growth.some((value) => value > 0) && format.severity(data.report.verdict) === 'grows' ? 'growth' : 'retained';
+  const holder = el('div', {class: 'flame', role: 'tree', 'aria-label': 'Stacks by bytes'});
+  const info = el('output', {class: 'flame-info'});
+  const unit = (value: number) => metric === 'growth' ? format.rate(value) : format.bytes(value);
+  let total = 0;
+  let chart: ReturnType<typeof flamegraph> | null = null;
+  let chosen: Node | null = null;
+
+  const describe = (node: Node) => `${node.name}${node.place !== '' ? `  ${node.place}` : ''}\n${unit(node.sum)}, ${format.percent(node.sum, total)} of all`;
+
+  function show(node: Node | null): void {
+    info.textContent = node ? describe(node).replace('\n', ': ') : `all: ${unit(total)}`;
+    const row = node ? node.site : -1;
+    open.hidden = row < 0;
+    open.onclick = () => chooseSite(row);
+  }
+
+  // Frames are reachable by Tab; the library draws them anew after each zoom.
+  function makeReachable(): void {
+    for (const frame of holder.querySelectorAll<SVGGElement>('g.frame')) {
+      frame.setAttribute('tabindex', '0');
+      frame.setAttribute('role', 'treeitem');
+      // The library lets new frames grow into place; they are wanted at once.
+      frame.querySelector('rect')?.setAttribute('width', frame.getAttribute('width') ?? '0');
+    }
+  }
+
+  function draw(): void {
+    const width = holder.clientWidth;
+    if (width === 0) return;
+    holder.replaceChildren();
+    const tree = buildTree(data, metric);
+    total = tree.sum;
+    chosen = null;
+    if (tree.children.length === 0) {
+      holder.textContent = metric === 'growth' ? 'No stack grows.' : 'Nothing to show.';
+      show(null);
+      return;
+    }
+    chart = flamegraph().width(width).cellHeight(19).minFrameSize(1.2).resetHeightOnZoom(true).transitionDuration(0).inverted(true).selfValue(true)
+        .tooltip(false)
+        .sort((a: {data: Node}, b: {data: Node}) => b.data.sum - a.data.sum)
+        .setColorMapper((node: {highlight?: boolean; data: Node}) => node.highlight ? '#d946ef' : hue(node.data))
+        .setLabelHandler((node: {data: Node}) => describe(node.data))
+        .setSearchMatch((node: {data: Node}, term: string) => `${node.data.name} ${node.data.place}`.toLowerCase().includes(term.toLowerCase()))
+        .setSearchHandler((results: unknown[], sum: number) => {
+          found.textContent = `${format.count(results.length)} frames, ${unit(sum)} (${format.percent(sum, total)})`;
+        })
+        .onHover((node: {data: Node}) => show(node.data))
+        .onClick((node: {data: Node}) => {
+          chosen = node.data;
+          show(node.data);
+          makeReachable();
+        });
+    chart(select(holder).datum(tree));
+    makeReachable();
+    show(null);
+    if (search.value !== '') chart.search(search.value);
+  }
+
+  holder.addEventListener('keydown', (event) => {
+    const frame = (event.target as Element).closest('g.frame');
+    if (frame && (event.key === 'Enter' || event.key === ' ')) {
+      event.preventDefault();
+      frame.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+    }
+    if (event.key === 'Escape') chart?.resetZoom();
+  });
+  holder.addEventListener('focusin', (event) => {
+    (event.target as Element).dispatchEvent(new MouseEvent('mouseover', {bubbles: false}));
+  });
+  holder.addEventListener('mouseleave', () => show(chosen));
+
+  const choice = el('select', {'aria-label': 'Metric', id: 'flame-metric'}, ...kMetrics.map(([value, name]) => el('option', {value, selected: value === metric}, name)));
+  choice.addEventListener('change', () => {
+    metric = choice.value as Metric;
+    draw();
+  });
+  const search = el('input', {type: 'search', placeholder: 'Search frames', 'aria-label': 'Search frames', id: 'flame-search'});
+  const found = el('output', {class: 'where'});
+  search.addEventListener('input', () => {
+    found.textContent = '';
+    if (search.value === '') chart?.clear();
+    else chart?.search(search.value);
+  });
+  const reset = el('button', {type: 'button', class: 'quiet', id: 'flame-reset'}, 'Reset zoom');
+  reset.addEventListener('click', () => {
+    chart?.resetZoom();
+    chosen = null;
+    show(null);
+    makeReachable();
+  });
+  const open = el('button', {type: 'button', class: 'quiet', hidden: true}, 'Open its site');
+  let width = 0;
+  new ResizeObserver(() => {
+    if (holder.clientWidth !== width) {
+      width = holder.clientWidth;
+      draw();
+    }
+  }).observe(holder);
+  onThemeChange(draw);
+  const pruned = data.stacks.all > data.stacks.parent.length ?
+      ` ${format.count(data.stacks.all)} frames, drawn as ${format.count(data.stacks.parent.length)}; the rest is added up as [smaller stacks].` : '';
+  const legend = el('p', {class: 'kinds'}, el('i', {class: 'python'}), 'Python', el('i', {class: 'op'}), 'torch op', el('i', {class: 'native'}), 'native');
+  return panel('Flame graph', `Root on top, width is bytes. Click or press Enter to zoom, Escape to go back.${pruned}`,
+      el('div', {class: 'tools'}, choice, search, found, reset, open), info, holder, legend);
+}

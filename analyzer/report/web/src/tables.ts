@@ -1,0 +1,128 @@
+// Everything that is best read as a table: hypotheses, breakdown, ledger, pools, processes, how it was recorded.
+import {verdictChip} from './banner';
+import type {LedgerColumn, PageData} from './data';
+import {el, panel, table} from './dom';
+import * as format from './format';
+import {kSeries} from './theme';
+
+export function hypotheses(data: PageData): HTMLElement {
+  const order = ['supported', 'possible', 'not tested', 'ruled out'];
+  const rows = data.report.hypotheses.slice().sort((a, b) => order.indexOf(a.result.replace('_', ' ')) - order.indexOf(b.result.replace('_', ' ')));
+  const tone = (result: string) => result === 'supported' ? 'grows' : result === 'possible' ? 'open' : 'fine';
+  return panel('What usually gets the blame', 'Each suspect was tested against this recording.',
+      table([
+        {title: 'Suspect', cell: (h) => h.name},
+        {title: 'Result', cell: (h) => el('span', {class: `chip tone-${tone(h.result)}`}, h.result.replace('_', ' '))},
+        {title: 'Evidence', wide: true, cell: (h) => h.evidence},
+      ], rows, {label: 'Hypotheses'}));
+}
+
+export function breakdown(data: PageData): HTMLElement | null {
+  const items = data.report.breakdown.filter((item) => item.bytes !== 0);
+  if (items.length === 0) return null;
+  const whole = items.reduce((sum, item) => sum + Math.max(0, item.bytes), 0);
+  const strip = el('div', {class: 'strip', role: 'img', 'aria-label': 'Shares of what is held'});
+  items.forEach((item, i) => {
+    const part = el('i', {title: `${item.name}: ${format.bytes(item.bytes)}`});
+    part.style.flexGrow = String(Math.max(0, item.bytes));
+    part.style.background = kSeries[i % kSeries.length];
+    strip.append(part);
+  });
+  return panel('What is held', 'Everything alive at the end, by what it is.', strip, table([
+    {
+      title: 'What',
+      cell: (row) => {
+        const swatch = el('i', {class: 'swatch'});
+        swatch.style.background = kSeries[items.indexOf(row) % kSeries.length];
+        return el('span', {}, swatch, row.name);
+      },
+    },
+    {title: 'Bytes', numeric: true, cell: (row) => format.bytes(row.bytes)},
+    {title: 'Share', numeric: true, cell: (row) => format.percent(row.bytes, whole)},
+    {title: 'Objects', numeric: true, cell: (row) => format.count(row.count)},
+    {title: 'Recognised', wide: true, cell: (row) => row.how},
+  ], items, {label: 'Breakdown'}));
+}
+
+export function ledger(data: PageData): HTMLElement {
+  const parts: Array<[LedgerColumn, string, string]> = [
+    ['live', 'Live', 'asked for and not freed'],
+    ['gap', 'Allocator gap', 'held by the allocator, asked for by nobody'],
+    ['file', 'Files', 'mapped files; reclaimable'],
+    ['shmem', 'Shared', 'shared memory'],
+    ['own', 'Plateau itself', 'buffers of the recorder'],
+    ['unexplained', 'Unexplained', 'program text, stacks, and what was not traced'],
+    ['rss', 'Resident set', 'the sum of the above'],
+    ['anon', 'of it anonymous', ''],
+    ['pinned', 'Pinned', 'page-locked host memory'],
+    ['device_live', 'Device live', ''],
+    ['device_reserved', 'Device reserved', ''],
+    ['cgroup', 'Cgroup', 'what the limit counts'],
+  ];
+  const last = data.ledger.step.length - 1;
+  const first = data.ledger.step.findIndex((step) => step >= 1);
+  const rows = parts.filter(([column]) => data.ledger[column] !== undefined).map(([column, name, note]) => {
+    const values = data.ledger[column] as number[];
+    const begin = values[Math.max(0, first)];
+    return {column, name, note, begin, end: values[last], change: values[last] - begin, peak: values.reduce((a, b) => Math.max(a, b), -Infinity)};
+  });
+  const view = table([
+    {title: 'Part', cell: (row) => row.column === 'rss' ? el('strong', {}, row.name) : row.name},
+    {title: 'At step 1', numeric: true, cell: (row) => format.bytes(row.begin)},
+    {title: 'At the end', numeric: true, cell: (row) => format.bytes(row.end)},
+    {title: 'Change', numeric: true, cell: (row) => `${row.change > 0 ? '+' : ''}${format.bytes(row.change)}`},
+    {title: 'Highest', numeric: true, cell: (row) => format.bytes(row.peak)},
+    {title: '', wide: true, cell: (row) => row.note},
+  ], rows, {label: 'Ledger'});
+  return panel('Ledger', 'The resident set is the sum of its parts; what nothing accounts for is printed, not hidden.', view);
+}
+
+export function pools(data: PageData): HTMLElement | null {
+  if (data.report.pools.length === 0) return null;
+  return panel('Pools', 'Each kind of memory has its own verdict.', table([
+    {title: 'Pool', cell: (p) => p.name},
+    {title: 'Verdict', cell: (p) => verdictChip(p.verdict)},
+    {title: 'Live', numeric: true, cell: (p) => format.bytes(p.live_bytes)},
+    {title: 'Peak', numeric: true, cell: (p) => format.bytes(p.peak_bytes)},
+    {title: 'Growth', numeric: true, cell: (p) => p.growth_bytes_per_step ? format.rate(p.growth_bytes_per_step) : '-'},
+    {title: 'Evidence', wide: true, cell: (p) => p.evidence},
+  ], data.report.pools, {label: 'Pools'}));
+}
+
+export function processes(data: PageData): HTMLElement {
+  return panel('Processes and ranks', '', table([
+    {title: 'Pid', numeric: true, sort: (p) => p.pid, cell: (p) => String(p.pid)},
+    {title: 'Role', sort: (p) => p.role, cell: (p) => p.role},
+    {title: 'Rank', numeric: true, sort: (p) => p.rank ?? -1, cell: (p) => p.rank === null ? '' : String(p.rank)},
+    {title: 'Verdict', sort: (p) => p.verdict, cell: (p) => verdictChip(p.verdict)},
+    {title: 'Retained', numeric: true, sort: (p) => p.retained_bytes, cell: (p) => format.bytes(p.retained_bytes)},
+    {title: 'Peak live', numeric: true, sort: (p) => p.peak_bytes, cell: (p) => format.bytes(p.peak_bytes)},
+    {title: 'Peak RSS', numeric: true, sort: (p) => p.peak_rss_bytes, cell: (p) => format.bytes(p.peak_rss_bytes)},
+    {title: 'Ran', numeric: true, sort: (p) => p.end_seconds - p.start_seconds, cell: (p) => format.duration(p.end_seconds - p.start_seconds)},
+    {title: 'Ended', cell: (p) => p.ending},
+    {title: 'Command', wide: true, cell: (p) => el('code', {}, p.command || p.exe)},
+  ], data.report.processes, {label: 'Processes', limit: 100}));
+}
+
+export function recording(data: PageData): HTMLElement {
+  const {recording: r, drops, damage, totals, steps} = data.report;
+  const facts: Array<[string, string]> = [
+    ['Command', r.command],
+    ['Recording', r.path],
+    ['Started', r.started_utc],
+    ['Ran', `${format.duration(r.duration_seconds)}, ${r.ending}`],
+    ['Mode', r.sample_bytes > 0 ? `${r.mode}: every request of ${format.bytes(r.exact_from_bytes)} or more, smaller ones sampled every ${format.bytes(r.sample_bytes)}` : `${r.mode}: every event`],
+    ['Sources', r.sources.join(', ')],
+    ['Steps', `${format.count(steps.count)} from ${steps.source} (confidence ${steps.confidence.toFixed(2)}), ${steps.epochs} epochs, ${steps.evaluations} evaluations` + (steps.steps_per_epoch !== null ? `, ${format.step(steps.steps_per_epoch)} steps per epoch` : '')],
+    ['Allocations', `${format.count(totals.alloc_count)} of ${format.bytes(totals.alloc_bytes)}; ${format.count(totals.free_count)} freed`],
+    ['Trace', `${format.bytes(r.trace_bytes)} in ${format.count(r.trace_files)} files, ${format.count(r.events)} events`],
+    ['Dropped', drops.events === 0 ? 'nothing' : `${format.count(drops.events)} events, ${format.bytes(drops.bytes)}`],
+    ['Damaged', damage.blocks === 0 ? 'nothing' : `${format.count(damage.blocks)} blocks, ${format.bytes(damage.bytes)}`],
+    ...Object.entries(r.environment),
+    ['Plateau', data.report.tool_version],
+  ];
+  const notes = [...r.notes, ...damage.messages];
+  return panel('How it was recorded', '',
+      el('dl', {class: 'facts'}, ...facts.filter(([, value]) => value !== '').flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])),
+      notes.length > 0 && el('ul', {}, ...notes.map((note) => el('li', {}, note))));
+}

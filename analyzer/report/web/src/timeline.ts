@@ -1,0 +1,222 @@
+// Memory over steps or time: curves to switch on and off, phases behind them, the forecast with its interval ahead.
+import uPlot from 'uplot';
+
+import {axes, ChartHolder} from './chart';
+import type {Forecast, LedgerColumn, PageData, Phase} from './data';
+import {el, panel} from './dom';
+import * as format from './format';
+import {color, kSeries, withAlpha} from './theme';
+
+const kCurves: Array<{column: LedgerColumn; name: string; shown: boolean}> = [
+  {column: 'live', name: 'Live', shown: true},
+  {column: 'rss', name: 'RSS', shown: true},
+  {column: 'gap', name: 'Allocator gap', shown: true},
+  {column: 'anon', name: 'Anonymous', shown: false},
+  {column: 'file', name: 'Files', shown: false},
+  {column: 'shmem', name: 'Shared', shown: false},
+  {column: 'pinned', name: 'Pinned', shown: true},
+  {column: 'device_live', name: 'Device live', shown: true},
+  {column: 'device_reserved', name: 'Device reserved', shown: true},
+  {column: 'cgroup', name: 'Cgroup', shown: false},
+  {column: 'own', name: 'Plateau itself', shown: false},
+  {column: 'unexplained', name: 'Unexplained', shown: false},
+];
+
+type Values = Array<number | null>;
+
+// Where a forecast goes: the points of its middle and both ends.
+function path(forecast: Forecast, to: number): Array<{x: number; low: number; middle: number; high: number}> {
+  const start = {x: forecast.from_step, low: forecast.from_bytes, middle: forecast.from_bytes, high: forecast.from_bytes};
+  const [slow, fast] = forecast.rate_interval ?? [forecast.rate_bytes_per_step, forecast.rate_bytes_per_step];
+  if (forecast.plateau_bytes !== null) {
+    const [low, high] = forecast.plateau_interval ?? [forecast.plateau_bytes, forecast.plateau_bytes];
+    const knee = Math.max(forecast.from_step, Math.min(to, forecast.plateau_step ?? forecast.from_step));
+    const level = {low, middle: forecast.plateau_bytes, high};
+    return knee > forecast.from_step ? [start, {x: knee, ...level}, {x: to, ...level}] : [{x: start.x, ...level}, {x: to, ...level}];
+  }
+  const ahead = to - forecast.from_step;
+  return [start, {
+    x: to,
+    low: forecast.from_bytes + slow * ahead,
+    middle: forecast.from_bytes + forecast.rate_bytes_per_step * ahead,
+    high: forecast.from_bytes + fast * ahead,
+  }];
+}
+
+function phaseColor(phase: Phase, odd: boolean): string | null {
+  switch (phase.kind) {
+    case 'warm_up': return withAlpha(color('warm'), 0.13);
+    case 'plateau': return withAlpha(color('calm'), 0.10);
+    case 'evaluation': return withAlpha(color('evaluation'), 0.22);
+    case 'checkpoint': return withAlpha(color('checkpoint'), 0.22);
+    default: return odd ? withAlpha(color('epoch'), 0.05) : null;
+  }
+}
+
+function drawPhases(plot: uPlot, phases: Phase[], byStep: boolean): void {
+  const {ctx, bbox} = plot;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textBaseline = 'top';
+  const labelled = new Map<string, number>();  // right end of the last label on each row
+  phases.forEach((phase, i) => {
+    const from = plot.valToPos(byStep ? phase.from_step : phase.from_seconds, 'x', true);
+    const to = plot.valToPos(byStep ? phase.to_step : phase.to_seconds, 'x', true);
+    const fill = phaseColor(phase, i % 2 === 1);
+    if (fill !== null) {
+      ctx.fillStyle = fill;
+      ctx.fillRect(from, bbox.top, Math.max(to - from, devicePixelRatio), bbox.height);
+    }
+    if (phase.kind === 'epoch') {
+      ctx.fillStyle = withAlpha(color('epoch'), 0.55);
+      ctx.fillRect(Math.round(to), bbox.top, devicePixelRatio, bbox.height);
+    }
+    const row = phase.kind === 'epoch' ? 0 : phase.kind === 'evaluation' || phase.kind === 'checkpoint' ? 2 : 1;
+    const text = phase.label;
+    const left = Math.max(from, bbox.left) + 5 * devicePixelRatio;
+    const width = ctx.measureText(text).width;
+    const free = (labelled.get(String(row)) ?? -1) < left;
+    if (row !== 2 && free && (to - from > width * 0.6 || to - from > 40 * devicePixelRatio)) {
+      ctx.fillStyle = color('muted');
+      ctx.fillText(text, left, bbox.top + (4 + row * 15) * devicePixelRatio);
+      labelled.set(String(row), left + width + 6 * devicePixelRatio);
+    }
+  });
+  ctx.restore();
+}
+
+function drawLimit(plot: uPlot, limit: number): void {
+  const {ctx, bbox} = plot;
+  const y = plot.valToPos(limit, 'y', true);
+  if (y < bbox.top || y > bbox.top + bbox.height) return;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = color('grows');
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = 'right';
+  ctx.fillText(`limit ${format.bytes(limit)}`, bbox.left + bbox.width - 4 * devicePixelRatio, y - 5 * devicePixelRatio);
+  ctx.restore();
+}
+
+export function timeline(data: PageData): HTMLElement {
+  const ledger = data.ledger;
+  const curves = kCurves.filter((curve) => ledger[curve.column] !== undefined).map((curve, i) => ({...curve, stroke: kSeries[i % kSeries.length]}));
+  const forecasts = data.report.headline.forecasts.filter((f) => f.rate_bytes_per_step !== 0 || f.plateau_bytes !== null);
+  let byStep = true;
+  let showForecast = forecasts.length > 0;
+  const last = ledger.step.length - 1;
+  const secondsPerStep = last > 0 && ledger.step[last] > ledger.step[0] ?
+      (ledger.time[last] - ledger.time[0]) / (ledger.step[last] - ledger.step[0]) : 1;
+
+  const chips = el('div', {class: 'chips', role: 'group', 'aria-label': 'Curves'});
+  const values = new Map<number, HTMLElement>();
+
+  const holder = new ChartHolder((width, element) => {
+    if (last < 0) {
+      element.textContent = 'The recording has no ledger readings.';
+      return null;
+    }
+    const xs: number[] = (byStep ? ledger.step : ledger.time).slice();
+    const columns: Values[] = curves.map((curve) => (ledger[curve.column] as number[]).slice());
+    const series: uPlot.Series[] = [{label: byStep ? 'step' : 'time'}];
+    curves.forEach((curve) => series.push({
+      label: curve.name, stroke: curve.stroke, width: curve.column === 'live' || curve.column === 'rss' ? 2 : 1.25,
+      show: curve.shown, points: {show: false}, fill: curve.column === 'live' ? withAlpha(curve.stroke, 0.10) : undefined,
+    }));
+    const bands: uPlot.Band[] = [];
+    if (showForecast) {
+      const first = ledger.step[0];
+      const length = Math.max(ledger.step[last] - first, 1);
+      const knees = forecasts.map((f) => f.plateau_step ?? 0);
+      const to = Math.max(ledger.step[last] + length * 0.3, ...knees.map((knee) => Math.min(knee * 1.1, ledger.step[last] + length * 1.2)));
+      const toX = (step: number) => byStep ? step : ledger.time[last] + (step - ledger.step[last]) * secondsPerStep;
+      const paths = forecasts.map((forecast) => path({...forecast, from_step: ledger.step[last]}, to));
+      const ahead = [...new Set(paths.flat().map((point) => point.x))].filter((x) => x > ledger.step[last]).sort((a, b) => a - b);
+      ahead.forEach((x) => xs.push(toX(x)));
+      columns.forEach((column) => ahead.forEach(() => column.push(null)));
+      paths.forEach((points, i) => {
+        const stroke = forecasts[i].plateau_bytes !== null ? color('calm') : color('grows');
+        const at = (pick: (p: {low: number; middle: number; high: number}) => number): Values => {
+          const out: Values = new Array<number | null>(xs.length).fill(null);
+          for (const point of points) out[point.x <= ledger.step[last] ? last : last + 1 + ahead.indexOf(point.x)] = pick(point);
+          return out;
+        };
+        const base = series.length;
+        columns.push(at((p) => p.high), at((p) => p.low), at((p) => p.middle));
+        const edge: uPlot.Series = {stroke: 'transparent', width: 0, spanGaps: true, points: {show: false}, label: ''};
+        series.push({...edge}, {...edge}, {
+          stroke, width: 1.5, dash: [7, 4], spanGaps: true, points: {show: false}, label: `forecast ${forecasts[i].label}`,
+        });
+        bands.push({series: [base, base + 1], fill: withAlpha(stroke, 0.22)});
+      });
+    }
+    const limit = data.report.headline.limit_bytes;
+    return new uPlot({
+      width,
+      height: 380,
+      padding: [8, 14, 0, 0],
+      legend: {show: false},
+      scales: {x: {time: false}, y: {range: (_plot, _low, high) => [0, (high ?? 1) * 1.15 || 1]}},
+      axes: axes(byStep),
+      series,
+      bands,
+      cursor: {y: false, points: {size: 6}},
+      hooks: {
+        drawClear: [(plot) => drawPhases(plot, data.report.phases, byStep)],
+        draw: [(plot) => limit !== null && drawLimit(plot, limit)],
+        setCursor: [(plot) => {
+          const at = plot.cursor.idx;
+          curves.forEach((_curve, i) => {
+            const value = at === null || at === undefined ? null : columns[i][at];
+            const last = columns[i].filter((v) => v !== null).at(-1) ?? null;
+            const node = values.get(i);
+            if (node) node.textContent = format.bytes(value ?? last);
+          });
+          where.textContent = at === null || at === undefined ? '' :
+              `step ${format.step(at <= last ? ledger.step[at] : xs[at])}` + (at <= last ? `, ${format.clock(ledger.time[at])}` : ' (forecast)');
+        }],
+      },
+    }, [xs, ...columns] as uPlot.AlignedData, element);
+  }, 'Memory by step: live bytes, resident set and its parts, with phases and forecast');
+
+  curves.forEach((curve, i) => {
+    const column = ledger[curve.column] as number[];
+    const value = el('b', {}, format.bytes(column[column.length - 1]));
+    values.set(i, value);
+    const swatch = el('i', {class: 'swatch'});
+    swatch.style.background = curve.stroke;
+    const chip = el('button', {type: 'button', class: 'toggle', 'aria-pressed': String(curve.shown), 'data-curve': curve.column}, swatch, curve.name, value);
+    chip.addEventListener('click', () => {
+      curve.shown = !curve.shown;
+      chip.setAttribute('aria-pressed', String(curve.shown));
+      holder.uplot?.setSeries(i + 1, {show: curve.shown});
+    });
+    chips.append(chip);
+  });
+
+  const where = el('output', {class: 'where'});
+  const axis = el('select', {'aria-label': 'Axis'}, el('option', {value: 'step'}, 'by step'), el('option', {value: 'time'}, 'by time'));
+  axis.addEventListener('change', () => {
+    byStep = axis.value === 'step';
+    holder.redraw();
+  });
+  const ahead = el('button', {type: 'button', class: 'toggle', 'aria-pressed': String(showForecast)}, 'Forecast');
+  ahead.addEventListener('click', () => {
+    showForecast = !showForecast;
+    ahead.setAttribute('aria-pressed', String(showForecast));
+    holder.redraw();
+  });
+  const reset = el('button', {type: 'button', class: 'quiet'}, 'Reset zoom');
+  reset.addEventListener('click', () => holder.redraw());
+  const thinned = data.ledger_readings > ledger.step.length ? ` ${format.count(data.ledger_readings)} readings, drawn as ${format.count(ledger.step.length)} with their extremes kept.` : '';
+  return panel('Memory by step', `Drag to zoom. Click a name to show or hide its curve.${thinned}`,
+      el('div', {class: 'tools'}, axis, forecasts.length > 0 && ahead, reset, where), holder.element, chips);
+}

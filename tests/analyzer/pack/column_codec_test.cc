@@ -1,0 +1,164 @@
+// Packing is lossless: whatever records go in come out, packed blocks are small, and damage is refused.
+#include "analyzer/pack/column_codec.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "preload/trace/decoder.h"
+#include "tests/support/sample_block.h"
+
+namespace plateau {
+namespace {
+
+using trace::Record;
+using trace::RecordKind;
+using trace::SampleBlock;
+
+// The records of payloads as comparable text.
+std::vector<std::string> Texts(uint64_t first_tsc, std::string_view payload) {
+  trace::BlockHeader header{};
+  header.first_tsc = first_tsc;
+  trace::RecordReader reader(header, payload);
+  std::vector<std::string> texts;
+  Record record;
+  size_t start = 0;
+  while (reader.Next(&record)) {
+    std::string text = std::to_string(static_cast<int>(record.kind)) + " t" + std::to_string(record.tsc);
+    const auto add = [&](uint64_t value) { text += " " + std::to_string(value); };
+    if (record.kind == RecordKind::kAlloc) {
+      add(record.alloc.address), add(record.alloc.bytes), add(record.alloc.stack),
+          add(record.alloc.is_realloc);
+    } else if (record.kind == RecordKind::kFree) {
+      add(record.free.address), add(record.free.is_realloc);
+    } else if (record.kind == RecordKind::kNode) {
+      add(record.node.node), add(record.node.parent), add(record.node.location);
+    } else if (record.kind == RecordKind::kPc) {
+      add(record.pc.location), add(record.pc.module), add(record.pc.offset);
+    } else if (record.kind != RecordKind::kTime) {
+      text += std::string(payload.substr(start, reader.offset() - start));
+    }
+    texts.push_back(text);
+    start = reader.offset();
+  }
+  EXPECT_FALSE(reader.damaged());
+  return texts;
+}
+
+trace::BlockHeader HeaderOf(const PackedColumns& packed) {
+  trace::BlockHeader header{};
+  header.first_tsc = packed.first_tsc;
+  header.raw_bytes = packed.raw_bytes;
+  header.record_count = packed.record_count;
+  return header;
+}
+
+std::string Unpacked(const PackedColumns& packed) {
+  const absl::StatusOr<std::string> raw = UnpackColumns(HeaderOf(packed), packed.bytes);
+  EXPECT_TRUE(raw.ok()) << raw.status();
+  return raw.ok() ? *raw : "";
+}
+
+// A stream as a program makes it: nodes, allocations of recurring classes, frees in and out of order, every
+// other record.
+void FillLikeAProgram(uint64_t seed, SampleBlock* block) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> live;
+  uint32_t node = static_cast<uint32_t>(random() % 100);
+  uint64_t tsc = 1000;
+  for (int i = 0;; ++i) {
+    bool ok = true;
+    const uint64_t dice = random() % 100;
+    if (dice < 3) {
+      node += random() % 5 == 0 ? 100 : 1;
+      ok = block->writer.Node({node, random() % 3 == 0 ? 0 : node - 1, static_cast<uint32_t>(random() % 50)});
+    } else if (dice < 5) {
+      ok = block->writer.Pc({static_cast<uint32_t>(i), 1, random() % 100000});
+    } else if (dice < 6) {
+      ok = block->writer.Mark({trace::MarkKind::kNote, trace::MarkSource::kExplicit, random(), "note"});
+    } else if (dice < 7) {
+      ok = block->writer.Time(tsc += random() % 1000);
+    } else if (dice < 60 || live.empty()) {
+      const uint64_t address = random() % 10 == 0 ? random() : 0x55550000 + random() % 1000 * 16;
+      ok = block->writer.Alloc(
+          {address, 16 + random() % 8 * 100, static_cast<uint32_t>(random() % 9), random() % 20 == 0},
+          random() % 32 == 0 ? tsc += random() % 5000 : 0);
+      live.push_back(address);
+    } else {
+      const size_t index = random() % 4 == 0 ? random() % live.size() : live.size() - 1;
+      ok = block->writer.Free({random() % 30 == 0 ? random() : live[index], random() % 20 == 0},
+                              random() % 32 == 0 ? tsc += random() % 5000 : 0);
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    if (!ok) return;
+  }
+}
+
+TEST(ColumnCodecTest, RandomProgramsComeBackRecordForRecord) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    SampleBlock block;
+    FillLikeAProgram(seed, &block);
+    const auto packed = PackColumns({{1000, block.payload()}}, 3);
+    ASSERT_TRUE(packed.ok()) << packed.status();
+    EXPECT_EQ(packed->record_count, block.header().record_count);
+    ASSERT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload())) << "seed " << seed;
+  }
+}
+
+TEST(ColumnCodecTest, BlocksOfOneStreamMergeWithATimeStampAtEachSeam) {
+  SampleBlock first(1, 0, 1000), second(1, 1, 900000);
+  FillLikeAProgram(1, &first);
+  ASSERT_TRUE(second.writer.Free({0x55550000, false}));
+  const auto packed = PackColumns({{1000, first.payload()}, {900000, second.payload()}}, 3);
+  ASSERT_TRUE(packed.ok());
+  const std::vector<std::string> texts = Texts(1000, Unpacked(*packed));
+  ASSERT_EQ(texts.size(), first.header().record_count + 2);
+  EXPECT_EQ(texts[texts.size() - 2], "4 t900000");
+  EXPECT_EQ(texts.back(), "1 t900000 1431633920 0");
+}
+
+TEST(ColumnCodecTest, ATrainingLoopPacksToAlmostNothing) {
+  SampleBlock block;
+  for (int step = 0;; ++step) {
+    bool ok = true;
+    for (uint32_t i = 0; i < 20 && ok; ++i)
+      ok = block.writer.Alloc({0x7000000 + i * 4096, 4000 + i, 7 + i, false});
+    for (uint32_t i = 20; i > 0 && ok; --i) ok = block.writer.Free({0x7000000 + (i - 1) * 4096, false});
+    if (!ok) break;
+  }
+  const auto packed = PackColumns({{1000, block.payload()}}, 19);
+  ASSERT_TRUE(packed.ok());
+  EXPECT_LT(packed->bytes.size() * 20, block.header().record_count);  // less than 0.05 bytes an event
+  EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload()));
+}
+
+TEST(ColumnCodecTest, DamagedInputIsNotPacked) {
+  SampleBlock block;
+  ASSERT_TRUE(block.writer.Alloc({0x10000, 10001, 7, false}));
+  EXPECT_FALSE(PackColumns({{1000, block.payload().substr(0, 2)}}, 3).ok());
+  EXPECT_FALSE(PackColumns({}, 3).ok());
+}
+
+TEST(ColumnCodecTest, EveryCutAndEveryFlippedByteIsSurvived) {
+  SampleBlock block(1, 0, 1000, 6000);
+  FillLikeAProgram(5, &block);
+  const auto packed = PackColumns({{1000, block.payload()}}, 3);
+  ASSERT_TRUE(packed.ok());
+  const trace::BlockHeader header = HeaderOf(*packed);
+  for (size_t size = 0; size < packed->bytes.size(); ++size) {
+    EXPECT_FALSE(UnpackColumns(header, packed->bytes.substr(0, size)).ok()) << size;
+  }
+  for (size_t i = 0; i < packed->bytes.size(); ++i) {
+    std::string damaged = packed->bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x5a);
+    const auto raw =
+        UnpackColumns(header, damaged);  // the block's checksum notices; here it must only not crash
+    if (raw.ok()) {
+      EXPECT_LE(raw->size(), header.raw_bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plateau

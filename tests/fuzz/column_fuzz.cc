@@ -1,0 +1,20 @@
+// Feeds bytes to the unpacker of kColumns blocks, and bytes taken as records through both directions.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "analyzer/pack/column_codec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  plateau::trace::BlockHeader header{};
+  header.raw_bytes = 4096;
+  (void)plateau::UnpackColumns(header, bytes);
+
+  const auto packed = plateau::PackColumns({{1000, bytes}}, 1);
+  if (!packed.ok()) return 0;
+  header.raw_bytes = packed->raw_bytes;
+  header.first_tsc = packed->first_tsc;
+  if (!plateau::UnpackColumns(header, packed->bytes).ok()) std::abort();  // what was packed must come back
+  return 0;
+}
