@@ -112,6 +112,20 @@ bool SetRbp(const CfiRow& row, CfiRule* rule) {
   return true;
 }
 
+bool CodeIs(const LoadedObject& object, uintptr_t address, const uint8_t* bytes, size_t count) {
+  const auto* code = reinterpret_cast<const uint8_t*>(address);
+  const ByteSpan readable = ReadableAround(object, code);
+  return readable.Contains(code) && static_cast<size_t>(readable.end - code) >= count &&
+         std::memcmp(code, bytes, count) == 0;
+}
+
+// Where a function started by makecontext() returns to: the first byte of code that takes the next context
+// from the stack. It has no unwind information, on purpose: mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi.
+bool IsContextRoot(const LoadedObject& object, uintptr_t address) {
+  static constexpr uint8_t kStart[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff};
+  return CodeIs(object, address, kStart, sizeof(kStart));
+}
+
 }  // namespace
 
 CfiRule RuleFromRow(const CfiRow& row, uintptr_t address) {
@@ -142,12 +156,8 @@ CfiStatus FindRow(uintptr_t address, LoadedObject* object, CfiRow* row) {
 bool IsSignalTrampoline(const LoadedObject& object, uintptr_t address) {
   static constexpr uint8_t kMovRax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
   static constexpr uint8_t kMovEax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
-  const auto* code = reinterpret_cast<const uint8_t*>(address);
-  const ByteSpan readable = ReadableAround(object, code);
-  if (!readable.Contains(code)) return false;
-  const auto available = static_cast<size_t>(readable.end - code);
-  return (available >= sizeof(kMovRax) && std::memcmp(code, kMovRax, sizeof(kMovRax)) == 0) ||
-         (available >= sizeof(kMovEax) && std::memcmp(code, kMovEax, sizeof(kMovEax)) == 0);
+  return CodeIs(object, address, kMovRax, sizeof(kMovRax)) ||
+         CodeIs(object, address, kMovEax, sizeof(kMovEax));
 }
 
 CfiRule MakeRule(uintptr_t address) {
@@ -162,6 +172,10 @@ CfiRule MakeRule(uintptr_t address) {
   // the padding in front of it (glibc's FDE covers that byte for this reason).
   if (may_be_trampoline && (IsSignalTrampoline(object, address + 1) || IsSignalTrampoline(object, address))) {
     rule.kind = RuleKind::kSignal;
+    return rule;
+  }
+  if (status == CfiStatus::kNoEntry && IsContextRoot(object, address + 1)) {
+    rule.kind = RuleKind::kOutermost;
     return rule;
   }
   switch (status) {

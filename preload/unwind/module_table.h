@@ -34,10 +34,12 @@ class ModuleTable {
   void ForgetUnloaded(const DefinitionSink& sink, Gone gone) {
     for (Slot& slot : slots_) {
       const uint32_t id = slot.id.load(std::memory_order_acquire);
-      if (id == 0 || id == kRetired || IsLoaded(slot)) continue;
+      if (id == 0 || id >= kBusy || IsLoaded(slot)) continue;
+      const uintptr_t begin = slot.begin.load(std::memory_order_relaxed);
+      const uintptr_t end = slot.end.load(std::memory_order_relaxed);
       slot.id.store(kRetired, std::memory_order_release);
       sink.ModuleGone(id);
-      gone(slot.begin.load(std::memory_order_relaxed), slot.end);
+      gone(begin, end);
     }
   }
 
@@ -48,14 +50,14 @@ class ModuleTable {
   void Clear();
 
  private:
+  static constexpr uint32_t kBusy = 0xfffffffe;  // being filled
   static constexpr uint32_t kRetired = 0xffffffff;
-  static constexpr uintptr_t kBusy = 1;
 
   struct Slot {
-    std::atomic<uintptr_t> begin{0};  // 0 free, 1 being filled; kept when retired
-    uintptr_t end = 0;
-    const void* identity = nullptr;
-    std::atomic<uint32_t> id{0};
+    std::atomic<uint32_t> id{0};  // 0: free. Claimed by compare-and-swap, stored last
+    std::atomic<uintptr_t> begin{0};
+    std::atomic<uintptr_t> end{0};
+    std::atomic<const void*> identity{nullptr};
   };
 
   static bool IsLoaded(const Slot& slot);

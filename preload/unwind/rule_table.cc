@@ -23,28 +23,37 @@ RuleEntry* RuleTable::SlotsOf(unsigned segment) {
   return wanted.slots.compare_exchange_strong(slots, fresh, std::memory_order_acq_rel) ? fresh : slots;
 }
 
+// The entry of `address` in its window, made when there is room. Retired slots are used again, after the
+// whole window has been searched: what they described is gone, so no live frame refers to them.
 RuleEntry* RuleTable::FindInSegment(RuleEntry* slots, unsigned shift, uintptr_t address) {
   RuleEntry* window = slots + (Hash(address) >> shift);
-  for (unsigned i = 0; i < kProbeWindow; ++i) {
-    RuleEntry& entry = window[i];
-    uintptr_t key = entry.key.load(std::memory_order_acquire);
-    if (key == address) return &entry;
-    if (key != kFree) continue;
-    // Two threads may make the same rule at the same time; the second copy is never found and costs one slot.
-    if (!entry.key.compare_exchange_strong(key, kBusy, std::memory_order_acq_rel)) {
-      if (key == address) return &entry;
+  for (unsigned attempt = 0; attempt < kProbeWindow; ++attempt) {
+    RuleEntry* room = nullptr;
+    for (unsigned i = 0; i < kProbeWindow; ++i) {
+      const uintptr_t key = window[i].key.load(std::memory_order_acquire);
+      if (key == address) return &window[i];
+      if ((key == kRetired || key == kFree) && room == nullptr) room = &window[i];
+      if (key == kFree) break;
+    }
+    if (room == nullptr) return nullptr;
+    // Two threads may make the same rule at the same time; one copy is never found again and costs a slot.
+    uintptr_t key = room->key.load(std::memory_order_relaxed);
+    if ((key != kRetired && key != kFree) ||
+        !room->key.compare_exchange_strong(key, kBusy, std::memory_order_acq_rel)) {
       continue;
     }
-    entry.rule = MakeRule(address);
+    room->rule = MakeRule(address);
+    room->location.store(0, std::memory_order_relaxed);
+    room->memo.store(0, std::memory_order_relaxed);
     size_.fetch_add(1, std::memory_order_relaxed);
-    entry.key.store(address, std::memory_order_release);
-    return &entry;
+    room->key.store(address, std::memory_order_release);
+    return room;
   }
   return nullptr;
 }
 
 [[gnu::noinline]] RuleEntry* RuleTable::FindSlow(uintptr_t address) {
-  if (address > kRetired) {
+  if (address > kAbandoned) {
     for (unsigned i = 0; i < kMaxSegments; ++i) {
       RuleEntry* slots = SlotsOf(i);
       if (slots == nullptr) break;
@@ -62,7 +71,9 @@ void RuleTable::Retire(uintptr_t begin, uintptr_t end) {
     if (slots == nullptr) continue;
     for (size_t i = 0; i < segment.count; ++i) {
       const uintptr_t key = slots[i].key.load(std::memory_order_relaxed);
-      if (key > kRetired && key >= begin && key < end) RetireEntry(&slots[i]);
+      if (key <= kAbandoned || key < begin || key >= end) continue;
+      slots[i].key.store(kRetired, std::memory_order_release);
+      size_.fetch_sub(1, std::memory_order_relaxed);
     }
   }
 }

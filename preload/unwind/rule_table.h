@@ -19,7 +19,7 @@
 namespace plateau::unwind {
 
 struct RuleEntry {
-  std::atomic<uintptr_t> key;  // code address; 0 free, 1 being filled, 2 retired
+  std::atomic<uintptr_t> key;  // code address, or a state below 4
   CfiRule rule;
   std::atomic<uint32_t> location;  // id in the trace; 0: not defined yet
   // The last (parent << 32 | node) interned for this address, so that a repeated path needs no look-up.
@@ -52,9 +52,10 @@ class RuleTable {
     return FindSlow(address);
   }
 
-  // Retires the entries of [begin, end), so that the next Find() makes new ones.
+  // Retires the entries of [begin, end), code that has been unloaded, so that the next Find() makes new ones.
   void Retire(uintptr_t begin, uintptr_t end);
-  void RetireEntry(RuleEntry* entry) { entry->key.store(kRetired, std::memory_order_release); }
+  // Gives up one entry whose code may be running: the slot is not used again.
+  void Abandon(RuleEntry* entry) { entry->key.store(kAbandoned, std::memory_order_release); }
 
   // Empties the table: only where no other thread can be using it, as in the child of a fork.
   void Clear();
@@ -66,6 +67,7 @@ class RuleTable {
   static constexpr uintptr_t kFree = 0;
   static constexpr uintptr_t kBusy = 1;
   static constexpr uintptr_t kRetired = 2;
+  static constexpr uintptr_t kAbandoned = 3;
 
   // A segment has kProbeWindow slots more than 2^log2, so a window never wraps.
   struct Segment {

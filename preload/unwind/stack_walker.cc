@@ -248,7 +248,7 @@ PLATEAU_READS_STACK inline bool StackWalker::Step(const Position& at, Frame* fra
   LoadedObject object;
   if (frame->entry->rule.kind == RuleKind::kNoObject &&
       FindLoadedObject(at.pc - (at.is_exact ? 0 : 1), &object)) {
-    rules_->RetireEntry(frame->entry);  // code has been loaded there since
+    rules_->Abandon(frame->entry);  // code has been loaded there since
     frame->entry = rules_->Find(at.pc - (at.is_exact ? 0 : 1));
     if (frame->entry == nullptr) {
       end_ = StackEnd::kTableFull;

@@ -6,6 +6,7 @@
 #include <libunwind.h>
 
 #include <cstdint>
+#include <cstring>
 
 #include "preload/unwind/registers.h"
 
@@ -50,7 +51,8 @@ struct ReferenceStack {
       if (stack->depth == kMaxReferenceFrames) return;
       stack->frames[stack->depth++] = {ip, sp, after_signal};
     }
-    after_signal = unw_is_signal_frame(&cursor) > 0;
+    static constexpr unsigned char kSigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    after_signal = std::memcmp(reinterpret_cast<const void*>(ip), kSigreturn, sizeof(kSigreturn)) == 0;
     const int step = unw_step(&cursor);
     if (step <= 0) {
       stack->complete = step == 0;

@@ -1,0 +1,235 @@
+// Every capture of random programs, compared frame by frame with libunwind.
+//
+// The default run makes about 2 * 10^5 captures per suite; PLATEAU_UNWIND_CAPTURES=1000000 (or more) is the
+// full one.
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "preload/unwind/capture.h"
+#include "tests/preload/unwind/call_tree.h"
+#include "tests/preload/unwind/recording_sink.h"
+#include "tests/preload/unwind/reference_stack.h"
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define PLATEAU_SANITIZED 1
+#else
+#define PLATEAU_SANITIZED 0
+#endif
+
+namespace plateau::unwind {
+namespace {
+
+uint64_t WantedCaptures() {
+  const char* wanted = std::getenv("PLATEAU_UNWIND_CAPTURES");
+  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : (PLATEAU_SANITIZED ? 20000 : 200000);
+}
+
+RecordingSink& Recording() {
+  static auto* recording = new RecordingSink(size_t{1} << 24);
+  return *recording;
+}
+
+// One thread's captures and how they compared.
+class Comparison {
+ public:
+  Comparison() { capture_.Initialize(); }
+
+  // Captures from the caller, by both, unless this thread is already doing so.
+  [[gnu::noinline]] void Check() {
+    if (busy_) return;
+    busy_ = true;
+    Compare(CallerRegisters());
+    busy_ = false;
+  }
+
+  uint64_t captures = 0;
+  uint64_t frames = 0;
+  uint64_t wrong = 0;            // a frame that differs
+  uint64_t missing = 0;          // fewer frames than libunwind, not marked as truncated
+  uint64_t truncated = 0;        // marked as truncated
+  uint64_t reference_short = 0;  // libunwind gave up before we did
+  const ThreadCapture& capture() const { return capture_; }
+
+ private:
+  [[gnu::noinline]] void Compare(const Registers& registers) {
+    const uint32_t stack = CaptureStack(capture_, registers, Recording().sink());
+    ReadReferenceStack(registers, &reference_);
+    ++captures;
+    frames += reference_.depth;
+    Recording().Resolve(stack, &resolved_);
+    const StackEnd end = capture_.walker().end();
+    if (IsTruncation(end)) {
+      if (truncated++ == 0) Explain();
+      if (resolved_.empty() || resolved_.back() != static_cast<uintptr_t>(end)) ++wrong;
+      if (!resolved_.empty()) resolved_.pop_back();
+    }
+    const size_t shared = std::min<size_t>(resolved_.size(), reference_.depth);
+    for (size_t i = 0; i < shared; ++i) {
+      const ReferenceFrame& theirs = reference_.frames[i];
+      const uintptr_t rsp = capture_.walker().frames()[capture_.walker().depth() - 1 - i].rsp;
+      if (resolved_[i] == theirs.pc + (theirs.is_exact ? 1 : 0) && rsp == theirs.rsp) continue;
+      if (wrong++ == 0) Explain();
+      return;
+    }
+    if (resolved_.size() < reference_.depth && !IsTruncation(end) && missing++ == 0) Explain();
+    if (resolved_.size() > reference_.depth && reference_short++ == 0) Explain();
+  }
+
+  void Explain() {
+    std::fprintf(stderr, "end %d, ours %zu frames, libunwind %u (complete %d)\n",
+                 static_cast<int>(capture_.walker().end()), resolved_.size(), reference_.depth,
+                 reference_.complete);
+    for (size_t i = 0; i < std::max<size_t>(resolved_.size(), reference_.depth); ++i) {
+      const bool ours = i < resolved_.size();
+      const bool theirs = i < reference_.depth;
+      std::fprintf(stderr, "%3zu %16lx %16lx   %16lx %16lx %s\n", i, ours ? resolved_[i] : 0,
+                   ours ? capture_.walker().frames()[capture_.walker().depth() - 1 - i].rsp : 0,
+                   theirs ? reference_.frames[i].pc : 0, theirs ? reference_.frames[i].rsp : 0,
+                   theirs && reference_.frames[i].is_exact ? "exact" : "");
+    }
+  }
+
+  bool busy_ = false;
+  ThreadCapture capture_;
+  ReferenceStack reference_;
+  std::vector<uintptr_t> resolved_;
+};
+
+struct Totals {
+  std::atomic<uint64_t> captures{0}, frames{0}, wrong{0}, missing{0}, truncated{0}, reference_short{0};
+  std::atomic<uint64_t> throws{0}, jumps{0}, coroutines{0}, signals{0}, plugin_calls{0}, reloads{0};
+  std::atomic<uint64_t> slow_steps{0}, stepped{0};
+
+  void Add(const Comparison& comparison, const CallTree::Counts& counts) {
+    captures += comparison.captures;
+    frames += comparison.frames;
+    wrong += comparison.wrong;
+    missing += comparison.missing;
+    truncated += comparison.truncated;
+    reference_short += comparison.reference_short;
+    throws += counts.throws;
+    jumps += counts.jumps;
+    coroutines += counts.coroutines;
+    signals += counts.signals;
+    plugin_calls += counts.plugin_calls;
+    reloads += counts.reloads;
+    slow_steps += comparison.capture().walker().counters().slow_steps;
+    stepped += comparison.capture().walker().counters().stepped_frames;
+  }
+
+  void Print(const char* name) const {
+    std::printf(
+        "%s: %lu captures, %lu frames (%lu stepped, %lu slow steps), %lu wrong, %lu missing, %lu truncated, "
+        "%lu past libunwind's end; %lu throws, %lu jumps, %lu coroutines, %lu signals, %lu plug-in calls, "
+        "%lu reloads\n",
+        name, captures.load(), frames.load(), stepped.load(), slow_steps.load(), wrong.load(), missing.load(),
+        truncated.load(), reference_short.load(), throws.load(), jumps.load(), coroutines.load(),
+        signals.load(), plugin_calls.load(), reloads.load());
+  }
+};
+
+CallTree::Options SupportedOptions() {
+  CallTree::Options options;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  options.coroutines = false;  // sanitizers track one stack per thread
+#endif
+  return options;
+}
+
+void RunTrees(uint64_t seed, uint64_t wanted, Totals* totals) {
+  auto comparison = std::make_unique<Comparison>();
+  CallTree::Plugins plugins;
+  plugins.paths[0] = PLATEAU_PLUGIN_SMALL;
+  plugins.paths[1] = PLATEAU_PLUGIN_LARGE;
+  plugins.after_unload = [] {
+    BumpGeneration(Recording().sink());
+    unw_flush_cache(unw_local_addr_space, 0, 0);
+  };
+  CallTree tree(seed, SupportedOptions(), plugins, [&] { comparison->Check(); });
+  while (comparison->captures < wanted) tree.Run();
+  totals->Add(*comparison, tree.counts());
+}
+
+void ExpectExact(const Totals& totals) {
+  EXPECT_EQ(totals.wrong, 0u);
+  EXPECT_EQ(totals.missing, 0u);
+  EXPECT_EQ(totals.reference_short, 0u);
+  EXPECT_EQ(Recording().redefinitions(), 0u);
+  EXPECT_EQ(Recording().overflows(), 0u);
+}
+
+TEST(CapturePropertyTest, OneThreadHasNoWrongFrame) {
+  ASSERT_TRUE(InitializeCapture());
+  Totals totals;
+  RunTrees(1, WantedCaptures() / 2, &totals);
+  totals.Print("one thread");
+  ExpectExact(totals);
+  EXPECT_EQ(totals.truncated, 0u);
+  EXPECT_GT(totals.throws, 10u);
+  EXPECT_GT(totals.jumps, 10u);
+  EXPECT_GT(totals.signals, 10u);
+  EXPECT_GT(totals.reloads, 10u);
+  EXPECT_GT(totals.slow_steps, 10u);
+  EXPECT_LT(totals.stepped, totals.frames);
+}
+
+TEST(CapturePropertyTest, EightThreadsHaveNoWrongFrame) {
+  ASSERT_TRUE(InitializeCapture());
+  Totals totals;
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 8; ++i) {
+    threads.emplace_back([&totals, i] { RunTrees(100 + i, WantedCaptures() / 16, &totals); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  totals.Print("eight threads");
+  ExpectExact(totals);
+  EXPECT_EQ(totals.truncated, 0u);
+}
+
+thread_local CallTree* interrupted_tree = nullptr;
+
+// Signals that arrive at any instruction: prologues, epilogues, PLT entries, the C library.
+TEST(CapturePropertyTest, SignalsAtAnyInstructionHaveNoWrongFrame) {
+  ASSERT_TRUE(InitializeCapture());
+  auto comparison = std::make_unique<Comparison>();
+  CallTree::Options options = SupportedOptions();
+  options.plugins = false;  // a reference walk may not interrupt the loader
+  CallTree tree(7, options, {}, [&] { comparison->Check(); });
+  interrupted_tree = &tree;
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted_tree->CheckNow(); };
+  action.sa_flags = SA_ONSTACK | SA_RESTART;
+  sigaction(SIGPROF, &action, nullptr);
+  timer_t timer;
+  sigevent event = {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGPROF;
+  ASSERT_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+  const itimerspec every = {{0, 400'000}, {0, 400'000}};
+  ASSERT_EQ(timer_settime(timer, 0, &every, nullptr), 0);
+  while (comparison->captures < WantedCaptures() / 8) tree.Run();
+  timer_delete(timer);
+  signal(SIGPROF, SIG_IGN);
+  Totals totals;
+  totals.Add(*comparison, tree.counts());
+  totals.Print("signals at any instruction");
+  EXPECT_EQ(totals.wrong, 0u);
+  EXPECT_EQ(totals.missing, 0u);
+  // What libunwind reaches, we reach; where it gives up (inside code without CFI), so may we, and it is
+  // counted.
+  EXPECT_LE(totals.truncated, totals.captures / 100);
+}
+
+}  // namespace
+}  // namespace plateau::unwind
