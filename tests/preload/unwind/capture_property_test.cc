@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#include <ucontext.h>
 
 #include <algorithm>
 #include <atomic>
@@ -55,9 +56,10 @@ class Comparison {
 
   uint64_t captures = 0;
   uint64_t frames = 0;
-  uint64_t wrong = 0;            // a frame that differs
-  uint64_t missing = 0;          // fewer frames than libunwind, not marked as truncated
-  uint64_t truncated = 0;        // marked as truncated
+  uint64_t wrong = 0;      // a frame that differs
+  uint64_t missing = 0;    // fewer frames than libunwind, not marked as truncated
+  uint64_t truncated = 0;  // marked as truncated
+  uint64_t not_judged = 0;
   uint64_t reference_short = 0;  // libunwind gave up before we did
   const ThreadCapture& capture() const { return capture_; }
 
@@ -65,6 +67,10 @@ class Comparison {
   [[gnu::noinline]] void Compare(const Registers& registers) {
     const uint32_t stack = CaptureStack(capture_, registers, Recording().sink());
     ReadReferenceStack(registers, &reference_);
+    if (IsInContextSwitch()) {
+      ++not_judged;
+      return;
+    }
     ++captures;
     frames += reference_.depth;
     Recording().Resolve(stack, &resolved_);
@@ -84,6 +90,20 @@ class Comparison {
     }
     if (resolved_.size() < reference_.depth && !IsTruncation(end) && missing++ == 0) Explain();
     if (resolved_.size() > reference_.depth && reference_short++ == 0) Explain();
+  }
+
+  // libunwind loses its way when a signal arrives inside swapcontext(), where the registers are half those of
+  // the one and half those of the other context.
+  bool IsInContextSwitch() const {
+    for (unsigned i = 0; i < reference_.depth; ++i) {
+      if (!reference_.frames[i].is_exact) continue;
+      for (const auto* function :
+           {reinterpret_cast<const char*>(&swapcontext), reinterpret_cast<const char*>(&setcontext)}) {
+        const auto begin = reinterpret_cast<uintptr_t>(function);
+        if (reference_.frames[i].pc >= begin && reference_.frames[i].pc < begin + 512) return true;
+      }
+    }
+    return false;
   }
 
   void Explain() {
@@ -224,11 +244,12 @@ TEST(CapturePropertyTest, SignalsAtAnyInstructionHaveNoWrongFrame) {
   Totals totals;
   totals.Add(*comparison, tree.counts());
   totals.Print("signals at any instruction");
+  EXPECT_LT(comparison->not_judged, totals.captures / 1000 + 10);
   EXPECT_EQ(totals.wrong, 0u);
   EXPECT_EQ(totals.missing, 0u);
-  // What libunwind reaches, we reach; where it gives up (inside code without CFI), so may we, and it is
-  // counted.
-  EXPECT_LE(totals.truncated, totals.captures / 100);
+  // While an exception is being handed over, its runtime puts landing pads where return addresses were; a
+  // signal in those few instructions finds a stack that cannot be walked. libunwind stops at the same frame.
+  EXPECT_LE(totals.truncated, totals.captures / 1000);
 }
 
 }  // namespace

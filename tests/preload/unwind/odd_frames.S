@@ -44,8 +44,8 @@ FUNCTION CallWithR13Frame
 FUNCTION CallWithSavedCfa
     .cfi_startproc
     movq %rsp, %rax
+    .cfi_def_cfa_register %rax
     subq $64, %rsp
-    .cfi_def_cfa_offset 72
     andq $-32, %rsp
     movq %rax, 40(%rsp)
     .cfi_escape 0x0f,0x05,0x77,0x28,0x06,0x23,0x08

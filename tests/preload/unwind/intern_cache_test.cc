@@ -1,0 +1,83 @@
+#include "preload/unwind/intern_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace plateau::unwind {
+namespace {
+
+TEST(InternCacheTest, FindsWhatWasInserted) {
+  auto cache = std::make_unique<InternCache>();
+  ASSERT_TRUE(cache->Initialize(10));
+  const uint64_t key = InternCache::Key(7, 9);
+  EXPECT_EQ(cache->Find(key), 0u);
+  cache->Insert(key, 42);
+  EXPECT_EQ(cache->Find(key), 42u);
+  EXPECT_EQ(cache->Find(InternCache::Key(9, 7)), 0u);
+  cache->Clear();
+  EXPECT_EQ(cache->Find(key), 0u);
+}
+
+TEST(InternCacheTest, NotInitializedRemembersNothing) {
+  auto cache = std::make_unique<InternCache>();
+  cache->Insert(InternCache::Key(1, 1), 1);
+  EXPECT_EQ(cache->Find(InternCache::Key(1, 1)), 0u);
+}
+
+TEST(InternCacheTest, HotPairsOutliveOneOffPairs) {
+  auto cache = std::make_unique<InternCache>();
+  ASSERT_TRUE(cache->Initialize(10));
+  constexpr uint32_t kHot = 200;  // of 1024 entries
+  uint32_t next = 1;
+  uint64_t lost = 0;
+  for (uint32_t i = 1; i <= kHot; ++i) cache->Insert(InternCache::Key(1, i), next++);
+  for (uint32_t round = 0; round < 200; ++round) {
+    for (uint32_t i = 1; i <= kHot; ++i) {
+      if (cache->Find(InternCache::Key(1, i)) == 0) {
+        cache->Insert(InternCache::Key(1, i), next++);
+        ++lost;
+      }
+    }
+    for (uint32_t i = 0; i < 100; ++i) cache->Insert(InternCache::Key(1000 + round, 1 + i), next++);
+  }
+  EXPECT_LT(lost, 200u * kHot / 50);  // under 2 % of the look-ups
+}
+
+// Values are a function of the key, so a torn or misplaced entry would show.
+TEST(InternCacheTest, ThreadsNeverSeeAnothersValue) {
+  auto cache = std::make_unique<InternCache>();
+  ASSERT_TRUE(cache->Initialize(8));  // small, so that threads meet
+  const auto value_of = [](uint32_t parent, uint32_t location) { return parent * 1000 + location; };
+  std::atomic<uint64_t> wrong{0};
+  std::atomic<uint64_t> hits{0};
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      for (int i = 0; i < 300'000; ++i) {
+        const auto parent = static_cast<uint32_t>(1 + random() % 20);
+        const auto location = static_cast<uint32_t>(1 + random() % 40);
+        const uint64_t key = InternCache::Key(parent, location);
+        const uint32_t found = cache->Find(key);
+        if (found == 0) {
+          cache->Insert(key, value_of(parent, location));
+        } else {
+          hits.fetch_add(1, std::memory_order_relaxed);
+          if (found != value_of(parent, location)) wrong.fetch_add(1);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0u);
+  EXPECT_GT(hits.load(), 1000u);
+}
+
+}  // namespace
+}  // namespace plateau::unwind
