@@ -1,0 +1,288 @@
+#include "analyzer/replay/definitions.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/base/progress.h"
+#include "preload/trace/decoder.h"
+
+namespace plateau::replay {
+namespace {
+
+using trace::RecordKind;
+
+// Ids are given out from 1 upwards by the shim. A damaged or hostile id must not make us allocate without
+// bound.
+constexpr uint32_t kMaxId = 1u << 28;
+
+template <typename T>
+T* Slot(std::vector<T>& table, uint32_t id) {
+  if (id == 0 || id > kMaxId) return nullptr;
+  if (id >= table.size()) table.resize(std::max<size_t>(id + 1, table.size() + table.size() / 2));
+  return &table[id];
+}
+
+struct NodeDefinition {
+  uint32_t node;
+  uint32_t parent;
+  uint32_t location;
+};
+
+// What one block contributed; merged under a lock.
+struct Harvest {
+  std::vector<NodeDefinition> nodes;
+  std::vector<std::pair<uint32_t, Location>> locations;
+  std::vector<std::pair<uint32_t, Module>> modules;
+  std::vector<std::pair<uint32_t, CodeObject>> codes;
+  std::vector<ThreadInfo> threads;
+  std::vector<TimedMark> marks;
+  std::vector<TimedLedger> ledger;
+  std::vector<TimedRate> rates;
+  std::vector<std::pair<std::string, std::string>> infos;
+  std::vector<uint32_t> fork_children;
+  absl::flat_hash_set<uint64_t> granules;
+  uint64_t last_tsc = 0;
+  uint64_t records = 0;
+  uint64_t events = 0;
+};
+
+void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
+  switch (r.kind) {
+    case RecordKind::kNode:
+      out->nodes.push_back({r.node.node, r.node.parent, r.node.location});
+      break;
+    case RecordKind::kPc:
+      out->locations.push_back({r.pc.location, {Location::Kind::kNative, r.pc.module, 0, r.pc.offset}});
+      break;
+    case RecordKind::kPythonLocation: {
+      const trace::PythonLocationRecord& p = r.python_location;
+      out->locations.push_back({p.location, {Location::Kind::kPython, p.code, p.flags, p.offset}});
+      break;
+    }
+    case RecordKind::kModule:
+      out->modules.push_back({r.module.module,
+                              {r.module.base, r.module.begin, r.module.bytes, std::string(r.module.path),
+                               std::string(r.module.build_id)}});
+      break;
+    case RecordKind::kCode:
+      out->codes.push_back({r.code.code,
+                            {r.code.python_version, r.code.first_line, std::string(r.code.file),
+                             std::string(r.code.name), std::string(r.code.line_table)}});
+      break;
+    case RecordKind::kInfo:
+      out->infos.emplace_back(r.info.key, r.info.value);
+      break;
+    case RecordKind::kThreadStart:
+      out->threads.push_back({stream, r.thread_start.thread_id, std::string(r.thread_start.name)});
+      break;
+    case RecordKind::kMark:
+      if (r.mark.kind == trace::MarkKind::kOp) break;
+      out->marks.push_back(
+          {r.tsc, stream, r.mark.kind, r.mark.source, r.mark.value, std::string(r.mark.name)});
+      break;
+    case RecordKind::kLedger: {
+      TimedLedger reading{r.tsc, {}};
+      for (uint32_t i = 0; i < r.ledger.count; ++i) {
+        reading.fields[r.ledger.fields[i].field] = r.ledger.fields[i].value;
+      }
+      out->ledger.push_back(std::move(reading));
+      break;
+    }
+    case RecordKind::kRate:
+      out->rates.push_back({r.tsc, r.rate});
+      break;
+    case RecordKind::kFork:
+      out->fork_children.push_back(r.fork.child_pid);
+      break;
+    case RecordKind::kAllocIn:
+      out->granules.insert(r.alloc_in.address / Definitions::kArenaGranuleBytes);
+      ++out->events;
+      break;
+    case RecordKind::kAlloc:
+    case RecordKind::kFree:
+    case RecordKind::kFreeIn:
+    case RecordKind::kMap:
+    case RecordKind::kUnmap:
+    case RecordKind::kRemap:
+    case RecordKind::kBreak:
+    case RecordKind::kDevice:
+      ++out->events;
+      break;
+    default:
+      break;
+  }
+}
+
+class Collector {
+ public:
+  explicit Collector(const reader::TraceReader& reader) : reader_(reader) {
+    result_.summary = reader.summary();
+  }
+
+  Definitions Run(int threads) {
+    std::vector<const reader::BlockRef*> blocks;
+    uint64_t bytes = 0;
+    for (const reader::StreamIndex& stream : reader_.streams()) {
+      for (const reader::BlockRef& ref : stream.blocks) {
+        blocks.push_back(&ref);
+        bytes += ref.header.payload_bytes;
+      }
+    }
+    if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    threads = static_cast<int>(std::min<size_t>(threads, std::max<size_t>(1, blocks.size() / 4)));
+    Progress progress(absl::StrCat("definitions of ", reader_.path()), bytes);
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      reader::LoadedBlock block;
+      for (size_t i; (i = next.fetch_add(1)) < blocks.size();) {
+        ReadBlock(*blocks[i], &block);
+        progress.Add(blocks[i]->header.payload_bytes);
+      }
+    };
+    std::vector<std::thread> helpers;
+    for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
+    work();
+    for (std::thread& helper : helpers) helper.join();
+    Finish();
+    return std::move(result_);
+  }
+
+ private:
+  void ReadBlock(const reader::BlockRef& ref, reader::LoadedBlock* block) {
+    Harvest harvest;
+    const absl::Status status = reader_.Load(ref, block);
+    if (!status.ok()) {
+      const std::lock_guard lock(mutex_);
+      ++result_.summary.damaged_blocks;
+      result_.summary.damaged_bytes += ref.header.payload_bytes;
+      result_.summary.Note(std::string(status.message()));
+      return;
+    }
+    trace::RecordReader records(block->header, block->payload);
+    trace::Record record;
+    while (records.Next(&record)) {
+      ++harvest.records;
+      HarvestRecord(record, ref.header.stream, &harvest);
+    }
+    harvest.last_tsc = std::max(record.tsc, ref.header.last_tsc);
+    const std::lock_guard lock(mutex_);
+    result_.summary.unknown_records += records.unknown_records();
+    if (records.damaged()) {
+      ++result_.summary.damaged_records;
+      result_.summary.Note(absl::StrCat(reader_.path(), ": block at offset ", ref.offset, ": record at byte ",
+                                        records.offset(),
+                                        " cannot be read; the rest of the block is skipped"));
+    }
+    Merge(ref, std::move(harvest));
+  }
+
+  void Merge(const reader::BlockRef& ref, Harvest&& harvest) {
+    result_.summary.records += harvest.records;
+    result_.event_count += harvest.events;
+    if (result_.first_tsc == 0 || ref.header.first_tsc < result_.first_tsc)
+      result_.first_tsc = ref.header.first_tsc;
+    result_.last_tsc = std::max(result_.last_tsc, harvest.last_tsc);
+    for (const NodeDefinition& definition : harvest.nodes) {
+      if (StackNode* node = Slot(result_.nodes, definition.node))
+        *node = {definition.parent, definition.location};
+    }
+    for (auto& [id, location] : harvest.locations) {
+      if (Location* slot = Slot(result_.locations, id)) *slot = location;
+    }
+    for (auto& [id, module] : harvest.modules) {
+      if (Module* slot = Slot(result_.modules, id)) *slot = std::move(module);
+    }
+    for (auto& [id, code] : harvest.codes) {
+      if (CodeObject* slot = Slot(result_.codes, id)) *slot = std::move(code);
+    }
+    const auto append = [](auto& to, auto& from) {
+      to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+    };
+    append(result_.threads, harvest.threads);
+    append(result_.marks, harvest.marks);
+    append(result_.ledger, harvest.ledger);
+    append(result_.rates, harvest.rates);
+    append(result_.fork_children, harvest.fork_children);
+    result_.pymalloc_granules.insert(harvest.granules.begin(), harvest.granules.end());
+    for (auto& info : harvest.infos) {
+      infos_.push_back({std::pair(ref.header.stream, ref.header.seq), std::move(info)});
+    }
+  }
+
+  void Finish() {
+    const auto by_time = [](const auto& a, const auto& b) { return a.tsc < b.tsc; };
+    std::stable_sort(result_.marks.begin(), result_.marks.end(), [](const TimedMark& a, const TimedMark& b) {
+      return std::pair(a.tsc, a.stream) < std::pair(b.tsc, b.stream);
+    });
+    std::stable_sort(result_.ledger.begin(), result_.ledger.end(), by_time);
+    std::stable_sort(result_.rates.begin(), result_.rates.end(), by_time);
+    std::stable_sort(result_.threads.begin(), result_.threads.end(),
+                     [](const ThreadInfo& a, const ThreadInfo& b) { return a.stream < b.stream; });
+    std::stable_sort(infos_.begin(), infos_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [where, info] : infos_) result_.infos.push_back(std::move(info));
+    std::sort(result_.fork_children.begin(), result_.fork_children.end());
+    if (result_.nodes.empty()) result_.nodes.resize(1);
+    result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
+    MergeEqualNodes();
+  }
+
+  // Nodes with the same path get one representative. Parents are settled before their children, by walking
+  // up; a cycle, which only damage can make, is cut at the root.
+  void MergeEqualNodes() {
+    enum : uint32_t { kUnsettled = UINT32_MAX, kBusy = UINT32_MAX - 1 };
+    std::vector<StackNode>& nodes = result_.nodes;
+    std::vector<uint32_t>& canonical = result_.canonical;
+    canonical.assign(nodes.size(), kUnsettled);
+    canonical[0] = 0;
+    absl::flat_hash_map<uint64_t, uint32_t> seen;
+    seen.reserve(nodes.size());
+    std::vector<uint32_t> path;
+    for (uint32_t start = 1; start < nodes.size(); ++start) {
+      uint32_t node = start;
+      while (canonical[node] == kUnsettled) {
+        canonical[node] = kBusy;
+        path.push_back(node);
+        node = nodes[node].parent < nodes.size() ? nodes[node].parent : 0;
+      }
+      uint32_t parent = canonical[node] == kBusy ? 0 : canonical[node];
+      for (; !path.empty(); path.pop_back()) {
+        const uint32_t child = path.back();
+        if (nodes[child].location == 0) {  // named as a parent or not at all, never defined
+          canonical[child] = 0;
+        } else {
+          nodes[child].parent = parent;
+          canonical[child] =
+              seen.try_emplace(uint64_t{parent} << 32 | nodes[child].location, child).first->second;
+        }
+        parent = canonical[child];
+      }
+    }
+  }
+
+  const reader::TraceReader& reader_;
+  std::mutex mutex_;
+  Definitions result_;
+  std::vector<std::pair<std::pair<uint32_t, uint32_t>, std::pair<std::string, std::string>>> infos_;
+};
+
+}  // namespace
+
+const std::string& Definitions::Info(const std::string& key) const {
+  static const std::string none;
+  for (const auto& [k, v] : infos) {
+    if (k == key) return v;
+  }
+  return none;
+}
+
+absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads) {
+  return Collector(reader).Run(threads);
+}
+
+}  // namespace plateau::replay

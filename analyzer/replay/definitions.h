@@ -1,0 +1,112 @@
+// The first pass over a trace: everything that is not an allocation. Names of modules and code objects, the
+// stack tree, threads, marks, ledger readings, changes of the sampling rate.
+//
+// A definition may stand in another thread's block than its first use, and a kill may have left it in a ring
+// slot: so all definitions are collected before any event is replayed. Blocks are read on all cores; the
+// result does not depend on the order in which they were.
+//
+// Stack nodes that mean the same path (the shim's cache forgot it had defined one) become one: Canonical()
+// maps any node of the trace to its representative, unknown ids to 0.
+//
+// Memory: definitions, marks and ledger readings; no events. Immutable after CollectDefinitions().
+#ifndef PLATEAU_ANALYZER_REPLAY_DEFINITIONS_H_
+#define PLATEAU_ANALYZER_REPLAY_DEFINITIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "analyzer/reader/trace_reader.h"
+#include "preload/trace/record.h"
+
+namespace plateau::replay {
+
+struct Module {
+  uint64_t base = 0;
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+  std::string path;      // empty: never defined
+  std::string build_id;  // raw bytes
+};
+
+struct CodeObject {
+  uint16_t python_version = 0;
+  uint32_t first_line = 0;
+  std::string file;
+  std::string name;
+  std::string line_table;
+};
+
+struct Location {
+  enum class Kind : uint8_t { kUnknown, kNative, kPython };
+  Kind kind = Kind::kUnknown;
+  uint32_t owner = 0;   // module or code id
+  uint32_t flags = 0;   // of a Python location
+  uint64_t offset = 0;  // within the module, or into the bytecode
+};
+
+struct StackNode {
+  uint32_t parent = 0;  // canonical; 0: the root
+  uint32_t location = 0;
+};
+
+struct ThreadInfo {
+  uint32_t stream = 0;
+  uint32_t thread_id = 0;
+  std::string name;
+};
+
+struct TimedMark {
+  uint64_t tsc;
+  uint32_t stream;
+  trace::MarkKind kind;
+  trace::MarkSource source;
+  uint64_t value;
+  std::string name;
+};
+
+struct TimedLedger {
+  uint64_t tsc;
+  std::map<trace::LedgerField, uint64_t> fields;
+};
+
+struct TimedRate {
+  uint64_t tsc;
+  trace::RateRecord rate;
+};
+
+struct Definitions {
+  std::vector<StackNode> nodes;                            // by node id; [0] is the root
+  std::vector<uint32_t> canonical;                         // node id -> representative
+  std::vector<Location> locations;                         // by location id
+  std::vector<Module> modules;                             // by module id
+  std::vector<CodeObject> codes;                           // by code id
+  std::vector<ThreadInfo> threads;                         // by stream
+  std::vector<TimedMark> marks;                            // by time
+  std::vector<TimedLedger> ledger;                         // by time
+  std::vector<TimedRate> rates;                            // by time
+  std::vector<std::pair<std::string, std::string>> infos;  // in the order of the streams
+  std::vector<uint32_t> fork_children;
+  absl::flat_hash_set<uint64_t>
+      pymalloc_granules;  // address / kArenaGranuleBytes of what pymalloc handed out
+  uint64_t first_tsc = 0;
+  uint64_t last_tsc = 0;
+  uint64_t event_count = 0;
+  reader::ReadSummary summary;  // the reader's, with records counted
+
+  static constexpr uint64_t kArenaGranuleBytes = 256 * 1024;
+
+  uint32_t Canonical(uint32_t node) const { return node < canonical.size() ? canonical[node] : 0; }
+  // The value of the first info record with that key, or "".
+  const std::string& Info(const std::string& key) const;
+};
+
+// `threads` 0: as many as the machine has.
+absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads = 0);
+
+}  // namespace plateau::replay
+
+#endif  // PLATEAU_ANALYZER_REPLAY_DEFINITIONS_H_

@@ -1,0 +1,80 @@
+// The second pass: replays every allocation and free in time order and keeps score per stack, site and
+// bucket.
+//
+// Rules, each with a test:
+//   order      alloc and free of one address alternate. An alloc of a live address means that its free is
+//   late in the merge: the
+//              old object ends now and the late free is swallowed. A free of an unknown address waits for its
+//              late alloc. Both only as long as the time stamps allow it.
+//   unknown    frees that match nothing are counted ([freed elsewhere]): objects from before the start, or
+//   lost allocations. realloc    is one object: old bytes keep their birth and site, the growth is born now
+//   at the caller of realloc; shrinking
+//              ends the youngest bytes. Under sampling, where the halves were chosen independently, it is a
+//              free and an alloc.
+//   mmap       mappings are intervals of their own pools; pymalloc's arenas are not counted where their
+//   contents are. sampling   amounts are weighted, see sampling.h. fold       events that the shim folded
+//   away arrive as sums per stack and bucket.
+//
+// Memory: live objects, stacks and sites; never events.
+#ifndef PLATEAU_ANALYZER_REPLAY_HEAP_REPLAY_H_
+#define PLATEAU_ANALYZER_REPLAY_HEAP_REPLAY_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyzer/reader/trace_reader.h"
+#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/site_flows.h"
+#include "analyzer/replay/stack_totals.h"
+
+namespace plateau::replay {
+
+struct ReplayOptions {
+  // Times at which buckets 0, 1, ... end, ascending; what comes after the last is one more bucket. At most
+  // 65534.
+  std::vector<uint64_t> bucket_ends;
+  // Which site a stack belongs to, asked once per (pool, canonical node). Sites are numbered from 0.
+  std::function<uint32_t(Pool pool, uint32_t node)> site_of;
+  // Told of every device event in order, with the bucket it falls into. May be empty.
+  std::function<void(const trace::DeviceRecord& record, uint64_t tsc, uint32_t bucket)> on_device;
+  int threads = 0;  // for decoding; 0: what the machine has
+};
+
+struct BucketLevel {
+  double live_bytes = 0;       // at the end of the bucket, all pools with rows
+  double live_peak_bytes = 0;  // highest within it
+  std::array<double, kPools> pool_bytes{};
+};
+
+struct PoolLevel {
+  double live_bytes = 0;
+  double peak_bytes = 0;
+};
+
+struct ReplayResult {
+  std::vector<StackRow> stacks;
+  std::vector<SiteFlow> sites;
+  std::vector<BucketLevel> buckets;  // one per bucket
+  std::vector<std::array<double, kPools>>
+      ledger_live;  // live bytes per pool at each reading of Definitions::ledger
+  std::array<PoolLevel, kPools> pools{};
+  double peak_bytes = 0;
+  uint32_t peak_bucket = 0;
+  uint64_t events = 0;
+  uint64_t unknown_frees = 0;
+  uint64_t late_frees = 0;  // order repaired
+  uint64_t live_objects = 0;
+  uint64_t live_table_bytes = 0;
+  bool has_sampling = false;
+  uint64_t folded_events = 0;
+};
+
+ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& definitions,
+                        const ReplayOptions& options);
+
+}  // namespace plateau::replay
+
+#endif  // PLATEAU_ANALYZER_REPLAY_HEAP_REPLAY_H_

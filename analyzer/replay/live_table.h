@@ -1,0 +1,82 @@
+// What is allocated at this moment: address -> object, for tens of millions of them.
+//
+// Open addressing in 256 independent shards, so that growing one never copies the whole table: 24 bytes an
+// object at a load of at most 7/8. Deletion shifts the followers back, so there are no tombstones and probing
+// stays short however long the run is. Pointers into the table are valid until the next Insert() or Erase().
+// Not thread-safe.
+#ifndef PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
+#define PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace plateau::replay {
+
+enum ObjectFlags : uint8_t {
+  kObjectTensor = 1,  // a torch tensor's storage
+  kObjectParts = 2,   // grown by realloc: its bytes have several births, see HeapReplay
+};
+
+struct LiveObject {
+  uint64_t address;  // 0: an empty slot
+  uint64_t bytes;
+  uint32_t stack;  // index into StackTotals
+  uint16_t birth;  // bucket
+  uint8_t rate;    // which sampling rate it was recorded at
+  uint8_t flags;
+};
+static_assert(sizeof(LiveObject) == 24);
+
+class LiveTable {
+ public:
+  LiveTable() = default;
+
+  // nullptr when there is none.
+  LiveObject* Find(uint64_t address);
+  // There must be none at that address, and the address is not 0.
+  void Insert(const LiveObject& object);
+  void Erase(LiveObject* object);
+  // Loads the place of an address into the cache before it is needed.
+  void Prefetch(uint64_t address) const {
+    const uint64_t hash = Hash(address);
+    const Shard& shard = shards_[hash >> 56];
+    if (shard.mask != 0) __builtin_prefetch(&shard.slots[hash & shard.mask], 1);
+  }
+
+  size_t size() const { return size_; }
+  size_t capacity_bytes() const;
+
+  template <typename Visit>
+  void ForEach(Visit&& visit) const {
+    for (const Shard& shard : shards_) {
+      if (shard.mask == 0) continue;
+      for (size_t i = 0; i <= shard.mask; ++i) {
+        if (shard.slots[i].address != 0) visit(shard.slots[i]);
+      }
+    }
+  }
+
+ private:
+  struct Shard {
+    std::unique_ptr<LiveObject[]> slots;
+    size_t mask = 0;  // slots - 1; 0: not allocated yet
+    size_t used = 0;
+  };
+
+  // The top byte chooses the shard, the low bits the slot.
+  static uint64_t Hash(uint64_t address) {
+    uint64_t h = address * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 32);
+  }
+  static void Grow(Shard* shard);
+  static void Place(Shard* shard, const LiveObject& object);
+
+  std::array<Shard, 256> shards_;
+  size_t size_ = 0;
+};
+
+}  // namespace plateau::replay
+
+#endif  // PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_

@@ -1,0 +1,368 @@
+#include "analyzer/replay/heap_replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "tests/support/trace_text.h"
+
+namespace plateau::replay {
+namespace {
+
+// One site per stack node, numbered by node; python and mmap pools 100 and 200 higher.
+uint32_t SiteOf(Pool pool, uint32_t node) { return node + 100 * static_cast<uint32_t>(pool); }
+
+constexpr char kNodes[] = R"(
+node node=1 parent=0 location=1
+node node=2 parent=0 location=2
+node node=3 parent=0 location=3
+)";
+
+ReplayResult Replay(const std::string& text, std::vector<uint64_t> bucket_ends = {}) {
+  const std::string path = testing::WriteTemporary("replay.plt", testing::TraceFromText(kNodes + text));
+  const auto reader = reader::TraceReader::Open(path);
+  EXPECT_TRUE(reader.ok()) << reader.status();
+  const auto definitions = CollectDefinitions(**reader);
+  return ReplayHeap(**reader, *definitions, {.bucket_ends = std::move(bucket_ends), .site_of = SiteOf});
+}
+
+double Live(const ReplayResult& result, uint32_t site) {
+  double bytes = 0;
+  for (const StackRow& row : result.stacks) bytes += row.site == site ? row.live_bytes : 0;
+  return bytes;
+}
+
+double LiveCount(const ReplayResult& result, uint32_t site) {
+  double count = 0;
+  for (const StackRow& row : result.stacks) count += row.site == site ? row.live_count : 0;
+  return count;
+}
+
+double Survived(const ReplayResult& result, uint32_t site, uint32_t birth) {
+  if (site >= result.sites.size()) return 0;
+  for (const Survivors& s : result.sites[site].survivors) {
+    if (s.bucket == birth) return s.bytes;
+  }
+  return 0;
+}
+
+TEST(HeapReplayTest, LiveBytesAreWhatWasNotFreed) {
+  const ReplayResult r = Replay(R"(
+@10 alloc address=0x100 bytes=10001 stack=1
+@20 alloc address=0x200 bytes=10002 stack=2
+@30 free address=0x100
+@40 alloc address=0x300 bytes=10003 stack=1
+)");
+  EXPECT_EQ(Live(r, 1), 10003);
+  EXPECT_EQ(Live(r, 2), 10002);
+  EXPECT_EQ(r.unknown_frees, 0u);
+  EXPECT_EQ(r.events, 4u);
+  EXPECT_EQ(r.peak_bytes, 20005);
+}
+
+TEST(HeapReplayTest, ShareOfThePeakIsWhatEachStackHeldThen) {
+  const ReplayResult r = Replay(R"(
+alloc address=0x100 bytes=1000 stack=1
+alloc address=0x200 bytes=5000 stack=2
+free address=0x200
+alloc address=0x300 bytes=300 stack=3
+free address=0x100
+)");
+  EXPECT_EQ(r.peak_bytes, 6000);
+  std::map<uint32_t, double> peak;
+  for (const StackRow& row : r.stacks) peak[row.site] = row.peak_bytes;
+  EXPECT_EQ(peak[1], 1000);
+  EXPECT_EQ(peak[2], 5000);
+  EXPECT_EQ(peak[3], 0);
+}
+
+TEST(HeapReplayTest, FreeOfUnknownAddressIsCounted) {
+  const ReplayResult r = Replay("free address=0x500\n@9 alloc address=0x100 bytes=10001 stack=1\n");
+  EXPECT_EQ(r.unknown_frees, 1u);
+  EXPECT_EQ(Live(r, 1), 10001);
+}
+
+TEST(HeapReplayTest, SurvivorsAreKeptByTheBucketOfTheirBirth) {
+  const ReplayResult r = Replay(R"(
+@5 alloc address=0x100 bytes=1 stack=1
+@15 alloc address=0x200 bytes=20 stack=1
+@16 alloc address=0x210 bytes=7 stack=1
+@17 free address=0x210
+@25 alloc address=0x300 bytes=300 stack=1
+@26 free address=0x100
+)",
+                                {10, 20});
+  EXPECT_EQ(Survived(r, 1, 0), 0);
+  EXPECT_EQ(Survived(r, 1, 1), 20);
+  EXPECT_EQ(Survived(r, 1, 2), 300);
+  const SiteFlow& flow = r.sites[1];
+  ASSERT_EQ(flow.buckets.size(), 3u);
+  EXPECT_EQ(flow.buckets[1].alloc_bytes, 27);
+  EXPECT_EQ(flow.buckets[1].free_bytes, 7);
+  EXPECT_EQ(flow.death_count[0], 1);  // freed in its own bucket
+  EXPECT_EQ(flow.death_count[2], 1);  // two buckets old
+  ASSERT_EQ(r.buckets.size(), 3u);
+  EXPECT_EQ(r.buckets[1].live_bytes, 21);
+  EXPECT_EQ(r.buckets[1].live_peak_bytes, 28);
+  EXPECT_EQ(r.buckets[2].live_bytes, 320);
+}
+
+TEST(HeapReplayTest, LateFreeOfAnotherThreadDoesNotEndTheNewObject) {
+  // Thread 2 allocated the address after thread 1 freed it, but its stamp is older.
+  const ReplayResult r = Replay(R"(
+stream 1
+@10 alloc address=0x100 bytes=10001 stack=1
+@30 free address=0x100
+stream 2
+@20 time
+alloc address=0x100 bytes=10002 stack=2
+@40 time
+)");
+  EXPECT_EQ(Live(r, 1), 0);
+  EXPECT_EQ(Live(r, 2), 10002);
+  EXPECT_EQ(r.late_frees, 1u);
+  EXPECT_EQ(r.unknown_frees, 0u);
+}
+
+TEST(HeapReplayTest, FreeThatCameBeforeItsAllocEndsIt) {
+  const ReplayResult r = Replay(R"(
+stream 1
+@10 time
+@30 alloc address=0x100 bytes=10001 stack=1
+stream 2
+@20 time
+free address=0x100
+@40 time
+)");
+  EXPECT_EQ(Live(r, 1), 0);
+  EXPECT_EQ(r.unknown_frees, 0u);
+}
+
+TEST(HeapReplayTest, FreeOfLongAgoDoesNotEndALaterObject) {
+  const ReplayResult r = Replay(R"(
+stream 1
+@10 time
+@300 alloc address=0x100 bytes=10001 stack=1
+stream 2
+@20 time
+free address=0x100
+@40 time
+)");
+  EXPECT_EQ(Live(r, 1), 10001);
+  EXPECT_EQ(r.unknown_frees, 1u);
+}
+
+TEST(HeapReplayTest, LostFreeDoesNotSwallowALaterOne) {
+  const ReplayResult r = Replay(R"(
+stream 1
+@10 alloc address=0x100 bytes=10001 stack=1
+stream 2
+@20 alloc address=0x100 bytes=10002 stack=2
+@30 free address=0x100
+)");
+  EXPECT_EQ(Live(r, 1), 0);
+  EXPECT_EQ(Live(r, 2), 0);
+}
+
+TEST(HeapReplayTest, ReallocKeepsTheBirthOfTheOldBytes) {
+  const ReplayResult r = Replay(R"(
+@5 alloc address=0x100 bytes=1000 stack=1
+@15 free address=0x100 realloc
+@16 alloc address=0x900 bytes=1500 stack=2 realloc
+)",
+                                {10});
+  EXPECT_EQ(Live(r, 1), 1000);
+  EXPECT_EQ(Live(r, 2), 500);
+  EXPECT_EQ(Survived(r, 1, 0), 1000);
+  EXPECT_EQ(Survived(r, 2, 1), 500);
+  EXPECT_EQ(LiveCount(r, 1), 1);
+  EXPECT_EQ(LiveCount(r, 2), 0);  // still one object
+}
+
+TEST(HeapReplayTest, ShrinkingEndsTheYoungestBytesAndFreeEndsAllParts) {
+  const std::string grown = R"(
+@5 alloc address=0x100 bytes=1000 stack=1
+@15 free address=0x100 realloc
+@16 alloc address=0x900 bytes=1500 stack=2 realloc
+)";
+  ReplayResult r = Replay(
+      grown + "@17 free address=0x900 realloc\n@18 alloc address=0x900 bytes=800 stack=3 realloc\n", {10});
+  EXPECT_EQ(Live(r, 1), 800);
+  EXPECT_EQ(Live(r, 2), 0);
+  EXPECT_EQ(LiveCount(r, 1), 1);
+  r = Replay(grown + "@20 free address=0x900\n", {10});
+  EXPECT_EQ(Live(r, 1), 0);
+  EXPECT_EQ(Live(r, 2), 0);
+  EXPECT_EQ(LiveCount(r, 1), 0);
+  EXPECT_EQ(r.unknown_frees, 0u);
+}
+
+TEST(HeapReplayTest, FailedReallocKeepsTheObject) {
+  const ReplayResult r = Replay(R"(
+@5 alloc address=0x100 bytes=1000 stack=1
+@15 free address=0x100 realloc
+realloc_cancel
+@25 free address=0x100
+@26 alloc address=0x100 bytes=70 stack=2
+)");
+  EXPECT_EQ(Live(r, 1), 0);
+  EXPECT_EQ(Live(r, 2), 70);
+  EXPECT_EQ(r.unknown_frees, 0u);
+}
+
+TEST(HeapReplayTest, ObjectKilledWithinItsReallocIsStillThere) {
+  const ReplayResult r = Replay("alloc address=0x100 bytes=1000 stack=1\nfree address=0x100 realloc\nopen\n");
+  EXPECT_EQ(Live(r, 1), 1000);
+  EXPECT_EQ(Survived(r, 1, 0), 1000);
+}
+
+TEST(HeapReplayTest, OldAddressMayBeTakenWhileItsObjectIsInRealloc) {
+  const ReplayResult r = Replay(R"(
+stream 1
+@10 alloc address=0x100 bytes=1000 stack=1
+@20 free address=0x100 realloc
+@40 alloc address=0x900 bytes=1000 stack=1 realloc
+stream 2
+@30 alloc address=0x100 bytes=55 stack=2
+)");
+  EXPECT_EQ(Live(r, 1), 1000);
+  EXPECT_EQ(Live(r, 2), 55);
+}
+
+TEST(HeapReplayTest, MappingsAreTheirOwnPoolAndMayEndInParts) {
+  const ReplayResult r = Replay(R"(
+map address=0x100000 bytes=40960 prot=3 stack=1
+unmap address=0x102000 bytes=8192
+remap old=0x100000 old_bytes=8192 new=0x900000 new_bytes=16384 stack=2
+map address=0x200000 bytes=1048576 prot=0 stack=1
+map address=0x400000 bytes=1048576 prot=1 kind=file stack=1
+map address=0x600000 bytes=4096 prot=3 kind=shared stack=1
+)");
+  EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 1)), 40960 - 8192);
+  EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 2)), 8192);
+  EXPECT_EQ(Live(r, SiteOf(Pool::kShared, 1)), 4096);
+  EXPECT_EQ(r.pools[static_cast<size_t>(Pool::kReserved)].live_bytes, 1048576);
+  EXPECT_EQ(r.pools[static_cast<size_t>(Pool::kFile)].live_bytes, 1048576);
+}
+
+TEST(HeapReplayTest, PymallocArenasAreNotCountedBesideTheirContents) {
+  const ReplayResult r = Replay(R"(
+map address=0x700000 bytes=1048576 prot=3 stack=1
+map address=0xA00000 bytes=1048576 prot=3 stack=2
+alloc_in source=1 address=0x700040 bytes=48 stack=3
+alloc_in source=1 address=0x700080 bytes=64 stack=3
+free_in source=1 address=0x700040
+)");
+  EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 1)), 0);
+  EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 2)), 1048576);
+  EXPECT_EQ(Live(r, SiteOf(Pool::kPython, 3)), 64);
+  EXPECT_EQ(r.pools[static_cast<size_t>(Pool::kArena)].live_bytes, 1048576);
+}
+
+TEST(HeapReplayTest, TensorsAreCountedAmongTheSurvivors) {
+  const ReplayResult r = Replay(R"(
+alloc address=0x100 bytes=4096 stack=1
+tensor address=0x100 bytes=4096
+alloc address=0x2000 bytes=4096 stack=1
+tensor address=0x2000 bytes=4096
+tensor_gone address=0x2000
+)");
+  EXPECT_EQ(r.sites[1].tensor_count, 1);
+}
+
+TEST(HeapReplayTest, FoldedEventsCountInTheBucketTheyBelongTo) {
+  const ReplayResult r =
+      Replay("@25 fold stack=1 step=1 allocs=10 alloc_bytes=1000 frees=4 free_bytes=400\n", {10, 20});
+  EXPECT_EQ(Live(r, 1), 600);
+  EXPECT_EQ(Survived(r, 1, 1), 600);
+  EXPECT_EQ(r.folded_events, 14u);
+}
+
+TEST(HeapReplayTest, SampledBytesAreWeightedWithoutBias) {
+  // 20000 requests of 1000 bytes, each recorded with probability 1 - e^(-1000/50000).
+  std::mt19937_64 random(11);
+  const double p = -std::expm1(-1000.0 / 50000);
+  std::string text = "header mode=default sample=50000 exact_from=16384\n";
+  for (int i = 0; i < 20000; ++i) {
+    if (std::uniform_real_distribution<>(0, 1)(random) < p) {
+      text += "alloc address=" + std::to_string((i + 1) * 1024) + " bytes=1000 stack=1\n";
+    }
+  }
+  text += "alloc address=0x7000000000 bytes=16384 stack=2\n";
+  const ReplayResult r = Replay(text);
+  const double sigma = std::sqrt(20000 * 1e6 * (1 - p) / p);
+  EXPECT_NEAR(Live(r, 1), 2e7, 3 * sigma);
+  EXPECT_EQ(Live(r, 2), 16384);
+  ASSERT_EQ(r.sites[1].survivors.size(), 1u);
+  EXPECT_NEAR(std::sqrt(r.sites[1].survivors[0].variance), sigma, 0.2 * sigma);
+}
+
+TEST(HeapReplayTest, ChangeOfRateDoesNotChangeTheWeightOfOlderObjects) {
+  const ReplayResult r = Replay(R"(
+header mode=default sample=1000 exact_from=16384
+@10 alloc address=0x100 bytes=1000 stack=1
+@20 rate mode=default exact_from=16384 sample=100000
+@30 alloc address=0x200 bytes=1000 stack=2
+@40 free address=0x100
+)");
+  EXPECT_NEAR(Live(r, 1), 0, 1e-9);
+  EXPECT_NEAR(Live(r, 2), 1000 / -std::expm1(-0.01), 1e-6);
+}
+
+// Eight threads, random allocations and frees, a stamp every 32 events of a thread.
+struct Storm {
+  std::string text;
+  std::map<uint64_t, std::pair<int, int>> live;  // address -> (bytes, stack)
+};
+
+Storm MakeStorm(int addresses) {
+  std::mt19937 random(5);
+  Storm storm;
+  std::map<int, std::string> text;
+  std::map<int, int> since_stamp;
+  for (int now = 1; now <= 60000; ++now) {
+    const int thread = static_cast<int>(random() % 8) + 1;
+    const uint64_t address = (random() % addresses + 1) * 64;
+    std::string& out = text[thread];
+    if (since_stamp[thread]++ % 32 == 0) out += "@" + std::to_string(now) + " time\n";
+    if (storm.live.count(address)) {
+      out += "free address=" + std::to_string(address) + "\n";
+      storm.live.erase(address);
+    } else {
+      const int bytes = 10000 + static_cast<int>(random() % 9), stack = static_cast<int>(random() % 3) + 1;
+      out += "alloc address=" + std::to_string(address) + " bytes=" + std::to_string(bytes) +
+             " stack=" + std::to_string(stack) + "\n";
+      storm.live[address] = {bytes, stack};
+    }
+  }
+  for (const auto& [thread, lines] : text) {
+    storm.text += "stream " + std::to_string(thread) + "\n" + lines + "@60001 time\n";
+  }
+  return storm;
+}
+
+TEST(HeapReplayTest, ThreadsThatShareAddressesEndInTheTruth) {
+  const Storm storm = MakeStorm(20000);
+  const ReplayResult r = Replay(storm.text);
+  std::map<int, double> expected;
+  for (const auto& [address, what] : storm.live) expected[what.second] += what.first;
+  for (int stack = 1; stack <= 3; ++stack) EXPECT_EQ(Live(r, stack), expected[stack]) << "stack " << stack;
+  EXPECT_EQ(r.unknown_frees, 0u);
+}
+
+TEST(HeapReplayTest, ThreadsThatHammerAFewAddressesStayBalanced) {
+  // Several lives of one address within one stamp: whose object is the last cannot be told, how many live
+  // can.
+  const Storm storm = MakeStorm(40);
+  const ReplayResult r = Replay(storm.text);
+  EXPECT_EQ(r.live_objects, storm.live.size());
+  EXPECT_LT(r.unknown_frees, 60u);  // one in a thousand
+}
+
+}  // namespace
+}  // namespace plateau::replay
