@@ -154,7 +154,7 @@ TEST_F(CaptureTest, StopsAtTheFrameThatHoldsTheAddress) {
 
 TEST_F(CaptureTest, ErrnoIsKept) {
   errno = 4242;
-  CaptureBoth(*capture_, sink_);
+  CaptureStack(*capture_, CallerRegisters(), sink_);
   capture_->Initialize();
   EXPECT_EQ(errno, 4242);
 }
