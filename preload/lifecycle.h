@@ -6,7 +6,6 @@
 //   gone: reset
 //                                               state without taking locks; ids start anew, the child has its
 //                                               own trace
-//   lost definitions PartsForgetDefinitions()   written definitions are gone (a full disk): give out new ids
 //   from now on thread end       PartsOnThreadEnd()         last chance to give back what the thread holds
 //   once a second    PartsTick()                on the way out of a hook, guard held, no lock held
 //   dlclose          PartsOnModulesGone()       after an object was unloaded
@@ -19,7 +18,6 @@ namespace plateau {
 
 void StartParts();
 void PartsOnForkChild();
-void PartsForgetDefinitions();
 void PartsOnThreadEnd();
 void PartsTick();
 void PartsOnModulesGone();

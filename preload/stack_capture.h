@@ -7,12 +7,16 @@
 
 #include <cstdint>
 
+#include "preload/unwind/definition_sink.h"
 #include "preload/unwind/registers.h"
 
 namespace plateau {
 
 // The node of the stack whose leaf frame has these registers.
 uint32_t CaptureStack(const unwind::Registers& registers);
+
+// The unwinder's way to definitions.h.
+extern const unwind::DefinitionSink kDefinitionSink;
 
 // Registers of the caller of a function, from that function's __builtin_frame_address(0).
 inline unwind::Registers CallerOfFrame(const void* frame) {

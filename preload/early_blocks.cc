@@ -1,0 +1,47 @@
+#include "preload/early_blocks.h"
+
+#include <cstring>
+
+namespace plateau {
+
+constinit EarlyBlocks g_early_blocks;
+
+void EarlyBlocks::Add(const void* p, size_t bytes) {
+  SpinLockHolder holder(lock_);
+  if (!holder || count_.load(std::memory_order_relaxed) >= kCapacity) return;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  for (size_t i = Hash(address);; ++i) {
+    Entry& entry = entries_[i % kSlots];
+    if (entry.address > kTombstone && entry.address != address) continue;
+    if (entry.address != address) count_.fetch_add(1, std::memory_order_relaxed);
+    entry = {address, bytes};
+    return;
+  }
+}
+
+bool EarlyBlocks::Take(const void* p, size_t* bytes) {
+  if (empty()) return false;
+  SpinLockHolder holder(lock_);
+  if (!holder) return false;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  size_t i = Hash(address);
+  for (size_t probes = 0; probes < kSlots; ++probes, ++i) {
+    Entry& entry = entries_[i % kSlots];
+    if (entry.address == 0) return false;
+    if (entry.address != address) continue;
+    *bytes = entry.bytes;
+    entry.address = kTombstone;
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+  }
+  return false;
+}
+
+void EarlyBlocks::Clear() {
+  SpinLockHolder holder(lock_);
+  if (count_.load(std::memory_order_relaxed) == 0) return;
+  std::memset(static_cast<void*>(entries_), 0, sizeof(entries_));
+  count_.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace plateau

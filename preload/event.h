@@ -1,0 +1,87 @@
+// Inside the recorder: how one event is written. tracer.cc, hooks_heap.cc and hooks_map.cc share it.
+//
+//   EventScope scope;                       // guard, and the thread's buffer
+//   if (scope) scope.buffer()->Append(...)
+//
+// A nested scope is false and counts a drop unless the nesting is ours. Ended threads write into the shared
+// buffer.
+#ifndef PLATEAU_PRELOAD_EVENT_H_
+#define PLATEAU_PRELOAD_EVENT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/recording.h"
+#include "preload/stack_capture.h"
+#include "preload/thread_buffer.h"
+#include "preload/thread_state.h"
+#include "preload/unwind/registers.h"
+
+namespace plateau {
+
+// The buffer for an event of a thread that is inside its hook; null when nothing is recorded. ReleaseBuffer()
+// after use.
+inline void ReleaseBuffer(ThreadState& t) {
+  if (t.ended) [[unlikely]]
+    GiveBackSharedBuffer(t);
+}
+
+// Allocation events. `registers` are those of the program's call.
+void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const unwind::Registers& registers);
+void RecordFree(ThreadState& t, const void* p);
+
+// A realloc: the old block's end before the real call, the new one's beginning (or the return of the old)
+// after it.
+struct ReallocEvent {
+  bool recording;
+  bool record_new;  // the new size is chosen
+  bool had_old;     // the old block was in the trace
+  bool linked;      // the FREE says that an ALLOC or a cancel follows
+  uint64_t old_bytes;
+};
+ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes);
+void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, const void* new_p, size_t bytes,
+                const unwind::Registers& registers);
+
+// A call that found its thread inside a hook already.
+void CountNested(ThreadState& t, size_t bytes);
+
+// The stack of an event; 0 for an ended thread.
+inline uint32_t StackOf(ThreadState& t, const unwind::Registers& registers) {
+  return t.ended ? 0 : CaptureStack(registers);
+}
+
+ThreadBuffer* BufferForSlow(ThreadState& t, uint64_t bytes);
+inline ThreadBuffer* BufferFor(ThreadState& t, uint64_t bytes) {
+  if (g_gate.live.load(std::memory_order_relaxed) == 1 && t.buffer != nullptr) [[likely]]
+    return t.buffer;
+  return BufferForSlow(t, bytes);
+}
+
+class EventScope {
+ public:
+  EventScope() : t_(t_thread) {
+    if (EnterHook(t_)) {
+      buffer_ = BufferFor(t_, 0);
+    } else {
+      CountNested(t_, 0);
+    }
+  }
+  ~EventScope() {
+    if (buffer_ != nullptr) ReleaseBuffer(t_);
+    LeaveHook(t_);
+  }
+  EventScope(const EventScope&) = delete;
+  EventScope& operator=(const EventScope&) = delete;
+  explicit operator bool() const { return buffer_ != nullptr; }
+  ThreadBuffer* buffer() { return buffer_; }
+  ThreadState& thread() { return t_; }
+
+ private:
+  ThreadState& t_;
+  ThreadBuffer* buffer_ = nullptr;
+};
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_EVENT_H_

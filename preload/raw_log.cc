@@ -1,0 +1,68 @@
+#include "preload/raw_log.h"
+
+#include <errno.h>
+
+#include <atomic>
+
+#include "preload/fixed_text.h"
+#include "preload/system_call.h"
+
+namespace plateau {
+namespace {
+
+constexpr int kMaxLines = 16;
+constinit std::atomic<bool> g_quiet{false};
+constinit std::atomic<int> g_lines{0};
+
+}  // namespace
+
+void SetLogQuiet(bool quiet) { g_quiet.store(quiet, std::memory_order_relaxed); }
+
+void RawLog(std::string_view text) {
+  if (g_quiet.load(std::memory_order_relaxed)) return;
+  if (g_lines.fetch_add(1, std::memory_order_relaxed) >= kMaxLines) return;
+  FixedText<1024> line;
+  line << "plateau: " << sys::Getpid() << ": " << text;
+  line.CutTo(1022);
+  line << "\n";
+  sys::Write(2, line.c_str(), line.size());
+}
+
+std::string_view ErrorName(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+      return "no space left on the device";
+    case EDQUOT:
+      return "disk quota exceeded";
+    case EIO:
+      return "input/output error";
+    case EROFS:
+      return "read-only file system";
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case ENOENT:
+      return "no such directory";
+    case ENOTDIR:
+      return "not a directory";
+    case EFBIG:
+      return "file size limit (ulimit -f) reached";
+    case EMFILE:
+    case ENFILE:
+      return "too many open files";
+    case ENAMETOOLONG:
+      return "file name too long";
+    case ELOOP:
+      return "it is a symbolic link";
+    case ENOMEM:
+      return "out of memory";
+    case EBADF:
+      return "the program closed our file";
+    case ESTALE:
+      return "the file was replaced";
+    default:
+      return "unexpected error";
+  }
+}
+
+}  // namespace plateau

@@ -1,0 +1,80 @@
+// The live blocks that are in the trace, in default mode: what free() asks about every pointer.
+//
+//   free(p):  filter_[hash(p)] == 0   -> not sampled, 1 ns, the usual case
+//             else look into the table -> size, and out of the set
+//
+// The filter counts how many members hash to a byte; a byte that reaches 255 stays there. The table is
+// sharded, each shard open addressing with its own lock and growth, from our own pages.
+//
+// Order: Insert() before the pointer reaches the program, Erase() before the real free, so no other thread
+// can meet the same address in between. Locks: one shard's, for a bounded time; when it stays busy the call
+// returns false and the caller counts a drop. Allocates: never from the traced heap.
+#ifndef PLATEAU_PRELOAD_SAMPLER_SAMPLE_SET_H_
+#define PLATEAU_PRELOAD_SAMPLER_SAMPLE_SET_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/spin_lock.h"
+
+namespace plateau {
+
+class SampleSet {
+ public:
+  static constexpr unsigned kLog2Filter = 18;
+  static constexpr size_t kShards = 16;
+
+  constexpr SampleSet() = default;
+
+  bool MayContain(uintptr_t address) const {
+    return filter_[FilterIndex(address)].load(std::memory_order_relaxed) != 0;
+  }
+
+  bool Insert(uintptr_t address, uint64_t bytes);
+  // True when the block was a member; `bytes` is what Insert() was given.
+  bool Erase(uintptr_t address, uint64_t* bytes);
+  bool Contains(uintptr_t address);
+
+  // Sends the frees of `address` to the slow path, without making it a member.
+  void Watch(uintptr_t address) { Count(address); }
+  void Unwatch(uintptr_t address) { Uncount(address); }
+
+  size_t size() const;
+  // Only where no other thread uses the set: the child of a fork, or before recording begins.
+  void Clear();
+  void ResetInChild();
+
+ private:
+  struct Entry {
+    uintptr_t address;  // 0: free
+    uint64_t bytes;
+  };
+  struct alignas(64) Shard {
+    SpinLock lock;
+    Entry* entries = nullptr;
+    size_t capacity = 0;  // a power of two
+    size_t count = 0;
+  };
+
+  static uint64_t Hash(uintptr_t address) { return (address >> 4) * 0x9e3779b97f4a7c15u; }
+  static size_t FilterIndex(uintptr_t address) { return Hash(address) >> (64 - kLog2Filter); }
+  Shard& ShardOf(uintptr_t address) { return shards_[(Hash(address) >> 20) % kShards]; }
+  static size_t Home(const Shard& shard, uintptr_t address) {
+    return (Hash(address) >> 24) & (shard.capacity - 1);
+  }
+  static Entry* Find(Shard& shard, uintptr_t address);
+  static bool Grow(Shard& shard);
+  static void Remove(Shard& shard, Entry* entry);
+  void Count(uintptr_t address);
+  void Uncount(uintptr_t address);
+
+  alignas(4096) std::atomic<uint8_t> filter_[size_t{1} << kLog2Filter] = {};
+  alignas(4096) Shard shards_[kShards] = {};
+};
+
+extern SampleSet g_sample_set;
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_SAMPLER_SAMPLE_SET_H_

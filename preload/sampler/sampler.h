@@ -1,0 +1,61 @@
+// Draws the gaps of a Poisson process over allocated bytes.
+//
+// A thread counts a gap down by the size of each request; the request that takes it below 0 is sampled and a
+// new gap is drawn. Gaps are exponential with mean T, so a request of s bytes is sampled with p(s) = 1 -
+// e^(-s/T), independently of all others, and 1/p(s) is its weight. Requests of 0 bytes are never sampled;
+// they weigh nothing.
+//
+// One object per thread. Allocates: never. Needs no math library.
+#ifndef PLATEAU_PRELOAD_SAMPLER_SAMPLER_H_
+#define PLATEAU_PRELOAD_SAMPLER_SAMPLER_H_
+
+#include <bit>
+#include <cstdint>
+
+namespace plateau {
+
+class GapRandom {
+ public:
+  void Seed(uint64_t seed) { state_ = seed; }
+
+  // SplitMix64: every seed gives a good sequence, and nearby seeds unrelated ones.
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
+  // Bytes until the next sample, rounded down; under 64 times the mean. A request of s bytes takes the
+  // countdown below 0 when s > Gap, that is when the unrounded gap is under s (sizes are whole).
+  uint64_t Gap(uint64_t mean_bytes) {
+    // 53 bits in (0, 1]
+    const double uniform = (static_cast<double>(Next() >> 11) + 1.0) * 0x1p-53;
+    return static_cast<uint64_t>(-Log(uniform) * static_cast<double>(mean_bytes));
+  }
+
+  // Natural logarithm of a positive normal number, to 1e-9 relative to 1.
+  static double Log(double x) {
+    uint64_t bits = std::bit_cast<uint64_t>(x);
+    int exponent = static_cast<int>(bits >> 52) - 1023;
+    bits = (bits & 0xfffffffffffffu) | 0x3ff0000000000000u;
+    double m = std::bit_cast<double>(bits);  // [1, 2)
+    if (m > 1.4142135623730951) {
+      m *= 0.5;
+      ++exponent;
+    }
+    // ln m = 2 atanh z, |z| < 0.172
+    const double z = (m - 1) / (m + 1);
+    const double w = z * z;
+    const double series =
+        1 + w * (1.0 / 3 + w * (1.0 / 5 + w * (1.0 / 7 + w * (1.0 / 9 + w * (1.0 / 11 + w / 13)))));
+    return exponent * 0.6931471805599453 + 2 * z * series;
+  }
+
+ private:
+  uint64_t state_ = 0;
+};
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_SAMPLER_SAMPLER_H_

@@ -1,0 +1,22 @@
+#include "preload/stack_capture.h"
+
+#include "preload/definitions.h"
+#include "preload/thread_buffer.h"
+#include "preload/thread_state.h"
+#include "preload/unwind/capture.h"
+
+namespace plateau {
+
+constinit const unwind::DefinitionSink kDefinitionSink = {
+    .context = nullptr,
+    .module = [](void*, const trace::ModuleRecord& record) { DefineModule(record); },
+    .module_gone = [](void*, uint32_t module) { DefineModuleGone(module); },
+    .location = [](void*, const trace::PcRecord& record) { DefinePc(record); },
+    .node = [](void*, const trace::NodeRecord& record) { DefineNode(record); },
+};
+
+uint32_t CaptureStack(const unwind::Registers& registers) {
+  return unwind::CaptureStack(t_thread.buffer->capture(), registers, kDefinitionSink);
+}
+
+}  // namespace plateau

@@ -1,0 +1,246 @@
+#include "preload/tracer.h"
+
+#include "preload/definitions.h"
+#include "preload/event.h"
+#include "preload/ledger.h"
+#include "preload/sampler/sample_set.h"
+#include "preload/trace_sink.h"
+
+namespace plateau {
+namespace {
+
+// Whether an allocation is recorded. Draws the next gap when the countdown ends here.
+bool Choose(ThreadState& t, size_t bytes, ThreadBuffer* buffer) {
+  const uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
+  if (bytes >= exact_from) return true;
+  const int64_t left = t.saved_countdown - static_cast<int64_t>(bytes);
+  if (left >= 0) {
+    t.saved_countdown = left;
+    return false;
+  }
+  t.saved_countdown =
+      static_cast<int64_t>(buffer->random().Gap(g_rate.sample_bytes.load(std::memory_order_relaxed)));
+  return true;
+}
+
+bool IsExact() { return g_options.mode == trace::Mode::kExact; }
+
+}  // namespace
+
+ThreadBuffer* BufferForSlow(ThreadState& t, uint64_t bytes) {
+  if (!IsRecording(t)) return nullptr;
+  if (t.buffer != nullptr) return t.buffer;
+  ThreadBuffer* buffer = t.ended ? BorrowSharedBuffer(t) : MakeBuffer(t);
+  if (buffer == nullptr) {
+    Drop(t.ended ? trace::DropReason::kContended : trace::DropReason::kNoSlot, 1, bytes);
+  }
+  return buffer;
+}
+
+void CountNested(ThreadState& t, size_t bytes) {
+  if (t.own_calls == 0 && g_gate.live.load(std::memory_order_relaxed) == 1) {
+    Drop(trace::DropReason::kReentrant, 1, bytes);
+  }
+}
+
+void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const unwind::Registers& registers) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  ThreadBuffer* buffer = BufferFor(t, bytes);
+  if (buffer == nullptr) [[unlikely]] {
+    RememberEarlyBlock(p, bytes);
+    return;
+  }
+  trace::Totals* totals = buffer->totals();
+  ++totals->alloc_calls;
+  totals->alloc_bytes += bytes;
+  if (!Choose(t, bytes, buffer)) return ReleaseBuffer(t);
+  if (!IsExact() && !g_sample_set.Insert(address, bytes)) {
+    Drop(trace::DropReason::kContended, 1, bytes);
+    return ReleaseBuffer(t);
+  }
+  const uint32_t stack = StackOf(t, registers);
+  const uint64_t tsc = IsExact() ? buffer->TimeFor(bytes) : Now();
+  buffer->Append([&](trace::BlockWriter& w) {
+    return w.Alloc({address, bytes, stack, /*is_realloc=*/false}, tsc);
+  });
+  ++totals->recorded_allocs;
+  if (tsc != 0) MaybeSampleLedger(buffer, tsc, bytes);
+  ReleaseBuffer(t);
+}
+
+void RecordFree(ThreadState& t, const void* p) {
+  ThreadBuffer* buffer = BufferFor(t, 0);
+  if (buffer == nullptr) [[unlikely]]
+    return;
+  trace::Totals* totals = buffer->totals();
+  ++totals->free_calls;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  uint64_t bytes = 0;
+  if (!IsExact()) {
+    if (!g_sample_set.Erase(address, &bytes)) return ReleaseBuffer(t);
+    totals->freed_bytes += bytes;
+  }
+  const uint64_t tsc = IsExact() ? buffer->TimeFor(0) : Now();
+  buffer->Append([&](trace::BlockWriter& w) { return w.Free({address, /*is_realloc=*/false}, tsc); });
+  ++totals->recorded_frees;
+  ReleaseBuffer(t);
+}
+
+ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes) {
+  ReallocEvent event = {};
+  ThreadBuffer* buffer = BufferFor(t, bytes);
+  if (buffer == nullptr) return event;
+  event.recording = true;
+  trace::Totals* totals = buffer->totals();
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  event.record_new = Choose(t, bytes, buffer);
+  event.had_old = IsExact() || g_sample_set.Erase(address, &event.old_bytes);
+  if (event.had_old) {
+    event.linked = event.record_new;
+    const uint64_t tsc = IsExact() ? buffer->TimeFor(0) : Now();
+    buffer->Append([&](trace::BlockWriter& w) { return w.Free({address, event.linked}, tsc); });
+    totals->freed_bytes += event.old_bytes;
+    ++totals->recorded_frees;
+  }
+  ++totals->free_calls;
+  return event;
+}
+
+void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, const void* new_p, size_t bytes,
+                const unwind::Registers& registers) {
+  if (!event.recording) {
+    if (new_p != nullptr) RememberEarlyBlock(new_p, bytes);
+    return;
+  }
+  ThreadBuffer* buffer = t.buffer;
+  trace::Totals* totals = buffer->totals();
+  const uintptr_t address = reinterpret_cast<uintptr_t>(new_p != nullptr ? new_p : old_p);
+  if (new_p == nullptr) {
+    // Nothing was freed after all.
+    --totals->free_calls;
+    if (event.had_old) {
+      --totals->recorded_frees;
+      totals->freed_bytes -= event.old_bytes;
+      if (!IsExact()) g_sample_set.Insert(address, event.old_bytes);
+      if (event.linked) {
+        buffer->Append([](trace::BlockWriter& w) { return w.ReallocCancel(); });
+      } else {
+        const uint32_t stack = StackOf(t, registers);
+        buffer->Append([&](trace::BlockWriter& w) {
+          return w.Alloc({address, event.old_bytes, stack, /*is_realloc=*/false}, Now());
+        });
+        ++totals->recorded_allocs;
+      }
+    }
+    return ReleaseBuffer(t);
+  }
+  ++totals->alloc_calls;
+  totals->alloc_bytes += bytes;
+  if (event.record_new) {
+    if (!IsExact() && !g_sample_set.Insert(address, bytes)) {
+      Drop(trace::DropReason::kContended, 1, bytes);
+      return ReleaseBuffer(t);
+    }
+    const uint32_t stack = StackOf(t, registers);
+    const uint64_t tsc = IsExact() ? buffer->TimeFor(bytes) : Now();
+    buffer->Append([&](trace::BlockWriter& w) {
+      return w.Alloc({address, bytes, stack, event.linked}, tsc);
+    });
+    ++totals->recorded_allocs;
+    if (tsc != 0) MaybeSampleLedger(buffer, tsc, bytes);
+  }
+  ReleaseBuffer(t);
+}
+
+bool Enabled() {
+  if (g_gate.live.load(std::memory_order_relaxed) == 1) return true;
+  const Phase phase = g_phase.load(std::memory_order_relaxed);
+  return phase == Phase::kRecording || (phase == Phase::kForked && g_options.follow);
+}
+
+bool InHook() { return t_thread.depth != 0; }
+
+HookGuard::HookGuard() {
+  EnterHook(t_thread);
+  ++t_thread.own_calls;
+}
+HookGuard::~HookGuard() {
+  --t_thread.own_calls;
+  LeaveHook(t_thread);
+}
+
+void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, std::string_view name) {
+  EventScope scope;
+  if (!scope) return;
+  scope.buffer()->StampTime();
+  scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Mark({kind, source, value, name}); });
+  if (kind == trace::MarkKind::kStep || kind == trace::MarkKind::kExplicitStep ||
+      kind == trace::MarkKind::kEpoch) {
+    SampleLedger(scope.buffer(), LedgerReason::kMark);
+  }
+}
+
+void TagTensor(const void* p, size_t bytes) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  EventScope scope;
+  if (!scope || (!IsExact() && !g_sample_set.Contains(address))) return;
+  scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Tensor({address, bytes}); });
+}
+
+void UntagTensor(const void* p) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  EventScope scope;
+  if (!scope || (!IsExact() && !g_sample_set.Contains(address))) return;
+  scope.buffer()->Append([&](trace::BlockWriter& w) { return w.TensorGone(address); });
+}
+
+void RecordInfo(std::string_view key, std::string_view value) {
+  ThreadState& t = t_thread;
+  // Parts report from StartParts() and their ticks, where the guard is held already.
+  if (t.depth > 0 && t.own_calls > 0 && t.buffer != nullptr) {
+    t.buffer->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
+    return;
+  }
+  EventScope scope;
+  if (scope) scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
+}
+
+void RecordAllocIn(trace::AllocSource source, const void* p, size_t bytes, const void* frame) {
+  EventScope scope;
+  if (!scope) return;
+  const uint32_t stack = StackOf(scope.thread(), CallerOfFrame(frame));
+  scope.buffer()->StampTime();
+  scope.buffer()->Append([&](trace::BlockWriter& w) {
+    return w.AllocIn({source, reinterpret_cast<uintptr_t>(p), bytes, stack});
+  });
+}
+
+void RecordFreeIn(trace::AllocSource source, const void* p) {
+  EventScope scope;
+  if (!scope) return;
+  scope.buffer()->StampTime();
+  scope.buffer()->Append([&](trace::BlockWriter& w) {
+    return w.FreeIn({source, reinterpret_cast<uintptr_t>(p)});
+  });
+}
+
+bool DefineNode(const trace::NodeRecord& record) {
+  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.Node(record); });
+}
+bool DefinePc(const trace::PcRecord& record) {
+  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.Pc(record); });
+}
+bool DefineModule(const trace::ModuleRecord& record) {
+  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.Module(record); });
+}
+bool DefineModuleGone(uint32_t module) {
+  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.ModuleGone(module); });
+}
+bool DefineCode(const trace::CodeRecord& record) {
+  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.Code(record); });
+}
+bool DefinePythonLocation(const trace::PythonLocationRecord& record) {
+  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.PythonLocation(record); });
+}
+
+}  // namespace plateau
