@@ -63,7 +63,7 @@ class Card {
           absl::StrCat(steps.epoch_ends.size(), steps.epoch_ends.size() == 1 ? " epoch" : " epochs"));
     }
     if (model_.recording.duration_seconds > 0)
-      facts.push_back(HumanDuration(model_.recording.duration_seconds));
+      facts.push_back(FormatDuration(model_.recording.duration_seconds));
     const std::string right = absl::StrJoin(facts, ", ");
     const std::string title = absl::StrCat(" ", VerdictTitle(model_.verdict.name), " ");
     const int room = options_.columns - DisplayWidth(title) - DisplayWidth(right) - 4;
@@ -82,7 +82,7 @@ class Card {
     const int width = std::clamp(options_.columns - 46, 8, 34);
     std::string line = Sparkline(values, width, *high - *low < 0.05 * *high ? 0.0 : *low);
     line += std::string(width - DisplayWidth(line), ' ');
-    std::string right = absl::StrCat("  ", HumanBytes(values.front()), " -> ", HumanBytes(values.back()));
+    std::string right = absl::StrCat("  ", FormatBytes(values.front()), " -> ", FormatBytes(values.back()));
     if (6 + width + DisplayWidth(right) + 2 + DisplayWidth(note) <= options_.columns) {
       absl::StrAppend(&right, ", ", note);
     }
@@ -98,8 +98,8 @@ class Card {
       live.push_back(static_cast<double>(s.live_bytes));
       rss.push_back(static_cast<double>(s.rss_bytes));
     }
-    Curve("live  ", live, absl::StrCat("peak ", HumanBytes(model_.totals.peak_bytes)));
-    Curve("RSS   ", rss, absl::StrCat("gap ", HumanBytes(model_.ledger.back().allocator_gap_bytes)));
+    Curve("live  ", live, absl::StrCat("peak ", FormatBytes(model_.totals.peak_bytes)));
+    Curve("RSS   ", rss, absl::StrCat("gap ", FormatBytes(model_.ledger.back().allocator_gap_bytes)));
   }
 
   // "Why        text" with the label in the first eleven columns and the text hanging beside it.
@@ -156,7 +156,7 @@ class Card {
       const Site& s = *sites[i];
       std::string name = MiddleEllipsis(Printable(s.site), names);
       name += std::string(names - DisplayWidth(name), ' ');
-      const std::string bytes = HumanBytes(s.retained_bytes);
+      const std::string bytes = FormatBytes(s.retained_bytes);
       const std::string rate = s.growth_bytes_per_step == 0 ? "-" : HumanRate(s.growth_bytes_per_step);
       Line(absl::StrCat("  ", i + 1, " ", name, std::string(std::max<int>(1, 11 - bytes.size()), ' '), bytes,
                         std::string(std::max<int>(1, 15 - rate.size()), ' '), rate));
@@ -170,8 +170,8 @@ class Card {
     for (size_t i = 0; i < shown; ++i) rest -= sites[i]->retained_bytes;
     if (model_.sites.size() > shown) {
       Line(Style(kDim, absl::StrCat("    ", HumanCount(model_.sites.size() - shown),
-                                    " more sites and leftovers hold ", HumanBytes(rest), " of ",
-                                    HumanBytes(model_.totals.retained_bytes))));
+                                    " more sites and leftovers hold ", FormatBytes(rest), " of ",
+                                    FormatBytes(model_.totals.retained_bytes))));
     }
   }
 
@@ -223,7 +223,7 @@ class Card {
     const RecordingInfo& r = model_.recording;
     std::string text = absl::StrCat(r.mode, " mode");
     if (r.sample_bytes > 0) {
-      absl::StrAppend(&text, ", sampled below ", HumanBytes(r.exact_from_bytes));
+      absl::StrAppend(&text, ", sampled below ", FormatBytes(r.exact_from_bytes));
     }
     if (!model_.steps.source.empty()) absl::StrAppend(&text, "; steps from ", model_.steps.source);
     absl::StrAppend(&text, "; ",

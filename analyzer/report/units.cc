@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -19,7 +18,7 @@ constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", 
 int UnitOf(double bytes) {
   int unit = 0;
   double rest = std::fabs(bytes);
-  while (rest >= 999.5 && unit + 1 < static_cast<int>(kUnits.size())) {
+  while (rest >= 1023.5 && unit + 1 < static_cast<int>(kUnits.size())) {
     rest /= 1024;
     ++unit;
   }
@@ -50,13 +49,7 @@ size_t SequenceLength(unsigned char lead) {
 
 }  // namespace
 
-std::string HumanBytes(double bytes) {
-  if (!std::isfinite(bytes)) return "unknown";
-  const int unit = UnitOf(bytes);
-  return absl::StrCat(InUnit(bytes, unit), " ", kUnits[unit]);
-}
-
-std::string HumanRate(double bytes_per_step) { return absl::StrCat(HumanBytes(bytes_per_step), "/step"); }
+std::string HumanRate(double bytes_per_step) { return absl::StrCat(FormatBytes(bytes_per_step), "/step"); }
 
 std::string HumanCount(double count) {
   if (!std::isfinite(count)) return "unknown";
@@ -69,15 +62,6 @@ std::string HumanCount(double count) {
   return digits;
 }
 
-std::string HumanDuration(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0) return "unknown";
-  if (seconds < 0.9995) return absl::StrFormat("%.0f ms", seconds * 1e3);
-  if (seconds < 60) return absl::StrFormat("%.1f s", seconds);
-  const int64_t whole = std::llround(seconds);
-  if (whole < 3600) return absl::StrFormat("%d min %d s", whole / 60, whole % 60);
-  return absl::StrFormat("%d h %d min", whole / 3600, whole % 3600 / 60);
-}
-
 std::string HumanStep(double step) {
   if (std::fabs(step - std::round(step)) < 0.05 || step >= 1000) return HumanCount(std::round(step));
   return absl::StrFormat("%.1f", step);
@@ -87,23 +71,6 @@ std::string HumanByteInterval(const Interval& bytes) {
   const int unit = UnitOf(std::max(std::fabs(bytes.low), std::fabs(bytes.high)));
   return absl::StrCat(InUnit(bytes.low, unit), bytes.low < 0 ? " to " : "-", InUnit(bytes.high, unit), " ",
                       kUnits[unit]);
-}
-
-std::optional<double> ParseBytes(absl::string_view text) {
-  text = absl::StripAsciiWhitespace(text);
-  size_t end = 0;
-  while (end < text.size() && (absl::ascii_isdigit(text[end]) || text[end] == '.')) ++end;
-  double value = 0;
-  if (end == 0 || !absl::SimpleAtod(text.substr(0, end), &value)) return std::nullopt;
-  std::string unit = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text.substr(end)));
-  if (unit.empty() || unit == "b") return value;
-  static constexpr absl::string_view kPrefixes("kmgtp");
-  const size_t power = kPrefixes.find(unit[0]);
-  if (power == absl::string_view::npos) return std::nullopt;
-  const std::string rest = unit.substr(1);
-  if (rest.empty() || rest == "i" || rest == "ib") return value * std::pow(1024, power + 1);
-  if (rest == "b") return value * std::pow(1000, power + 1);
-  return std::nullopt;
 }
 
 std::string Sparkline(const std::vector<double>& values, int width, std::optional<double> floor) {

@@ -1,6 +1,6 @@
-// Bytes, counts, steps and durations as people read them.
+// What reports print beyond analyzer/base/human_units.h: rates, intervals, sparklines, and text that fits.
 //
-// Binary units everywhere, three significant digits: 1.70 GiB, 212 MiB, 960 B. ASCII apart from sparklines.
+// Pure functions. ASCII apart from sparklines.
 #ifndef PLATEAU_ANALYZER_REPORT_UNITS_H_
 #define PLATEAU_ANALYZER_REPORT_UNITS_H_
 
@@ -10,20 +10,15 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "analyzer/base/human_units.h"
 #include "analyzer/report/report_model.h"
 
 namespace plateau::report {
 
-std::string HumanBytes(double bytes);                  // "1.70 GiB", "-12.0 KiB"
 std::string HumanRate(double bytes_per_step);          // "1.20 MiB/step"
 std::string HumanCount(double count);                  // "1,234", "12.3 M"
-std::string HumanDuration(double seconds);             // "3 min 20 s"
 std::string HumanStep(double step);                    // "83"
 std::string HumanByteInterval(const Interval& bytes);  // "1.10-1.30 MiB", one unit for both ends
-
-// "1MiB", "1.5 GB", "4096", "200k": units of 1000 (kB, MB) and 1024 (KiB, K, M, MiB). nullopt when it is none
-// of these.
-std::optional<double> ParseBytes(absl::string_view text);
 
 // `width` block characters, one per stretch of `values` (their maximum), scaled from the smallest to the
 // largest value, or from `floor` when it is smaller. Empty for no values.

@@ -1,4 +1,4 @@
-// Numbers as people read them; the same rules as the text report (units.cc).
+// Numbers as people read them; the same rules as the text report (human_units.cc).
 
 const kUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -11,12 +11,12 @@ export function bytes(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return 'unknown';
   let unit = 0;
   let rest = Math.abs(value);
-  while (rest >= 999.5 && unit + 1 < kUnits.length) {
+  while (rest >= 1023.5 && unit + 1 < kUnits.length) {
     rest /= 1024;
     ++unit;
   }
   const scaled = value / 1024 ** unit;
-  return `${unit === 0 ? String(Math.round(scaled * 10) / 10) : threeDigits(scaled)} ${kUnits[unit]}`;
+  return `${unit === 0 ? String(Math.round(scaled)) : threeDigits(scaled)} ${kUnits[unit]}`;
 }
 
 export function rate(value: number | null | undefined): string {
