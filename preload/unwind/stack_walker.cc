@@ -37,8 +37,19 @@ void StackWalker::Initialize(RuleTable* rules) {
   depth_ = 0;
 }
 
+// Field by field, as the fields are written: a wider move would have to wait for the narrow stores before it.
+inline void StackWalker::Copy(Frame* to, const Frame& from) {
+  to->pc = from.pc;
+  to->rsp = from.rsp;
+  to->rbp = from.rbp;
+  to->return_slot = from.return_slot;
+  to->rbp_slot = from.rbp_slot == &from.rbp ? &to->rbp : from.rbp_slot;
+  to->entry = from.entry;
+  to->flags = from.flags;
+}
+
 WalkResult StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
-  const Position at{start.rip, start.rsp, start.rbp, false};
+  const Position at{start.rip, start.rsp, start.rbp, 0};
   fresh_count_ = 0;
   known_page_ = PageOf(start.rsp - sizeof(uintptr_t));
   const uint32_t unchanged = stop_address == 0 ? WalkFrom<false>(at, 0) : WalkFrom<true>(at, stop_address);
@@ -52,7 +63,7 @@ WalkResult StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
 template <bool kHasStop>
 bool StackWalker::Holds(uint32_t index, uintptr_t address) const {
   if constexpr (kHasStop) {
-    return address >= frames_[index].rsp && address < Cfa(index) && !frames_[index].is_trampoline;
+    return address >= frames_[index].rsp && address < Cfa(index) && !frames_[index].is_trampoline();
   }
   return false;
 }
@@ -84,9 +95,9 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
         if (k == 0) {
           if (root_is_final_) return Place(leaf + 1);
           if (end_ == StackEnd::kDepthCap && fresh_count_ + leaf + 1 >= kMaxDepth) return Place(leaf + 1);
-        } else if (!frames_[k].needs_step) {  // its caller is another one now
+        } else if (!frames_[k].needs_step()) {  // its caller is another one now
           at = {Load(frames_[k].return_slot), reinterpret_cast<uintptr_t>(frames_[k].return_slot + 1),
-                Load(frames_[k].rbp_slot), false};
+                Load(frames_[k].rbp_slot), 0};
           known_page_ = PageOf(reinterpret_cast<uintptr_t>(frames_[k].return_slot));
           if (at.pc < kLowestCode) [[unlikely]] {
             end_ = StackEnd::kOutermost;
@@ -102,8 +113,8 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
         EnterFrame(k, leaf);
         const StackEnd old_end = end_;
         Frame& frame = frames_[k];
-        Position caller;
-        const bool has_caller = Step({frame.pc, frame.rsp, frame.rbp, frame.is_exact}, &frame, &caller);
+        Position caller{frame.pc, frame.rsp, frame.rbp, frame.flags & Frame::kIsExact};
+        const bool has_caller = Step(&caller, &frame);
         if (has_caller && k > 0 && IsAt(frames_[k - 1], caller)) {
           end_ = old_end;
           --k;
@@ -124,21 +135,19 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
       return Place(0);
     }
     Frame& frame = fresh_[fresh_count_];
-    Position caller;
-    const bool has_caller = Step(at, &frame, &caller);
+    const bool has_caller = Step(&at, &frame);
     if (frame.entry == nullptr) [[unlikely]]
       return Place(0);  // kTableFull: there is no place for its id
     ++fresh_count_;
     if (!has_caller) return Place(0);
-    if (kHasStop && stop_address >= frame.rsp && stop_address < caller.rsp && !frame.is_trampoline) {
+    if (kHasStop && stop_address >= frame.rsp && stop_address < at.rsp && !frame.is_trampoline()) {
       end_ = StackEnd::kStopAddress;
       root_is_final_ = false;
-      root_cfa_ = caller.rsp;
+      root_cfa_ = at.rsp;
       return Place(0);
     }
-    if (frame.is_trampoline) [[unlikely]]
+    if (frame.is_trampoline()) [[unlikely]]
       candidates = depth_;  // another stack: look at all of them again
-    at = caller;
   }
 }
 
@@ -146,7 +155,7 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
 // callee's return address was read. Not so above a signal, whose rsp comes from saved registers.
 void StackWalker::EnterFrame(uint32_t index, uint32_t leaf_most) {
   if (index == leaf_most) return;
-  known_page_ = frames_[index + 1].is_trampoline ? kNoPage : PageOf(frames_[index].rsp - sizeof(uintptr_t));
+  known_page_ = frames_[index + 1].is_trampoline() ? kNoPage : PageOf(frames_[index].rsp - sizeof(uintptr_t));
 }
 
 void StackWalker::EndAtDepthCap() {
@@ -186,79 +195,67 @@ uint32_t StackWalker::Place(uint32_t kept) {
   return unchanged;
 }
 
-// Describes the frame at `at` and finds its caller. False at the end of the stack, with end_ saying why.
-PLATEAU_READS_STACK inline bool StackWalker::Step(const Position& at, Frame* frame, Position* caller) {
-  RuleEntry* entry = rules_->Find(at.pc - (at.is_exact ? 0 : 1));
-  frame->pc = at.pc;
-  frame->rsp = at.rsp;
-  frame->rbp = at.rbp;
-  frame->is_exact = at.is_exact;
-  frame->needs_step = false;
-  frame->is_trampoline = false;
+// Describes the frame at `at` and moves `at` to its caller. False at the end of the stack, with end_ saying
+// why.
+PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Position* at, Frame* frame) {
+  RuleEntry* entry = rules_->Find(at->code_address());
+  frame->pc = at->pc;
+  frame->rsp = at->rsp;
+  frame->rbp = at->rbp;
+  frame->flags = at->exact;
   frame->entry = entry;
-  if (entry == nullptr) [[unlikely]]
-    return StepSlow(at, frame, caller);
-  const CfiRule& rule = entry->rule;
-  uintptr_t cfa;
-  if (rule.kind == RuleKind::kRsp) [[likely]] {
-    cfa = at.rsp + static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
-  } else if (rule.kind == RuleKind::kRbp) {
-    cfa = at.rbp + static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
-  } else {
-    return StepSlow(at, frame, caller);
-  }
-  if (!IsOwnStack(at.rsp) || cfa <= at.rsp || cfa > own_end_ || cfa % sizeof(uintptr_t) != 0) [[unlikely]] {
-    return StepSlow(at, frame, caller);
-  }
-  const auto* return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
-  caller->pc = Load(return_slot);
-  frame->return_slot = return_slot;
-  if (rule.rbp_slot != 0) {
+  if (entry != nullptr) [[likely]] {
+    const CfiRule& rule = entry->rule;
+    const uintptr_t base = rule.kind == RuleKind::kRsp ? at->rsp : at->rbp;
+    const uintptr_t cfa = base + static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
     const uintptr_t slot = cfa + static_cast<uintptr_t>(8 * intptr_t{rule.rbp_slot});
-    if (slot < at.rsp - kRedZoneBytes || slot >= cfa) [[unlikely]]
-      return StepSlow(at, frame, caller);
-    frame->rbp_slot = reinterpret_cast<const uintptr_t*>(slot);
-    caller->rbp = Load(slot);
-  } else {
-    frame->rbp_slot = &frame->rbp;
-    caller->rbp = at.rbp;
+    // One test for all that can be wrong: a rule of another kind, a foreign stack, a CFA or a slot outside
+    // the frame.
+    if ((rule.kind == RuleKind::kRsp || rule.kind == RuleKind::kRbp) && at->rsp >= own_begin_ &&
+        cfa > at->rsp && cfa <= own_end_ && cfa % sizeof(uintptr_t) == 0 && slot >= at->rsp - kRedZoneBytes &&
+        slot <= cfa) [[likely]] {
+      const auto* return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
+      frame->return_slot = return_slot;
+      at->pc = Load(return_slot);
+      at->rsp = cfa;
+      at->exact = 0;
+      const auto* rbp_slot = slot == cfa ? &frame->rbp : reinterpret_cast<const uintptr_t*>(slot);
+      frame->rbp_slot = rbp_slot;
+      if (slot != cfa) at->rbp = Load(rbp_slot);
+      if (at->pc >= kLowestCode) [[likely]]
+        return true;
+      end_ = StackEnd::kOutermost;
+      root_is_final_ = false;
+      root_cfa_ = cfa;
+      return false;
+    }
   }
-  caller->rsp = cfa;
-  caller->is_exact = false;
-  if (caller->pc < kLowestCode) [[unlikely]] {
-    end_ = StackEnd::kOutermost;
-    root_is_final_ = false;
-    root_cfa_ = cfa;
-    return false;
-  }
-  return true;
+  Position slow = *at;  // a copy, so that the original can stay in registers
+  const bool has_caller = StepSlow(&slow, frame);
+  *at = slow;
+  return has_caller;
 }
 
 // Everything that is rare: other kinds of rules, other stacks than the thread's own, ends.
-[[gnu::noinline]] bool StackWalker::StepSlow(const Position& at, Frame* frame, Position* caller) {
+[[gnu::noinline]] bool StackWalker::StepSlow(Position* at, Frame* frame) {
   frame->return_slot = &kNeverEqual;
   frame->rbp_slot = &frame->rbp;
-  frame->needs_step = true;
+  frame->flags |= Frame::kNeedsStep;
   root_is_final_ = false;
-  root_cfa_ = at.rsp;
+  root_cfa_ = at->rsp;
+  LoadedObject object;
+  if (frame->entry != nullptr && frame->entry->rule.kind == RuleKind::kNoObject &&
+      FindLoadedObject(at->code_address(), &object)) {
+    rules_->Abandon(frame->entry);  // code has been loaded there since
+    frame->entry = rules_->Find(at->code_address());
+  }
   if (frame->entry == nullptr) {
     end_ = StackEnd::kTableFull;
     return false;
   }
-  LoadedObject object;
-  if (frame->entry->rule.kind == RuleKind::kNoObject &&
-      FindLoadedObject(at.pc - (at.is_exact ? 0 : 1), &object)) {
-    rules_->Abandon(frame->entry);  // code has been loaded there since
-    frame->entry = rules_->Find(at.pc - (at.is_exact ? 0 : 1));
-    if (frame->entry == nullptr) {
-      end_ = StackEnd::kTableFull;
-      return false;
-    }
-  }
   const CfiRule& rule = frame->entry->rule;
   const auto offset = static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
   uintptr_t cfa = 0;
-  bool probed = false;
   switch (rule.kind) {
     case RuleKind::kOutermost:
       end_ = StackEnd::kOutermost;
@@ -271,30 +268,32 @@ PLATEAU_READS_STACK inline bool StackWalker::Step(const Position& at, Frame* fra
       end_ = StackEnd::kNoCfi;
       return false;
     case RuleKind::kSignal:
-      return StepOverSignal(at, frame, caller);
+      return StepOverSignal(at, frame);
     case RuleKind::kComplex: {
-      CallerState state;
+      CallerState caller;
       ++counters_.slow_steps;
-      if (!StepWithAllRegisters({at.pc, at.rsp, at.rbp}, &state)) {
+      if (!StepWithAllRegisters({at->pc, at->rsp, at->rbp}, &caller)) {
         end_ = StackEnd::kUnsupported;
         return false;
       }
-      *caller = {state.registers.rip, state.registers.rsp, state.registers.rbp, state.is_exact};
+      *at = {caller.registers.rip, caller.registers.rsp, caller.registers.rbp,
+             caller.is_exact ? Frame::kIsExact : 0u};
       known_page_ = kNoPage;
-      root_cfa_ = caller->rsp;
+      root_cfa_ = at->rsp;
       end_ = StackEnd::kOutermost;
-      return caller->pc >= kLowestCode;
+      return at->pc >= kLowestCode;
     }
     case RuleKind::kRsp:
-      cfa = at.rsp + offset;
+      cfa = at->rsp + offset;
       break;
     case RuleKind::kRbp:
-      cfa = at.rbp + offset;
+      cfa = at->rbp + offset;
       break;
     case RuleKind::kRealignRsp:
     case RuleKind::kRealignRbp: {
-      const uintptr_t base = rule.kind == RuleKind::kRealignRsp ? at.rsp : at.rbp;
-      if (!ReadWord(base + offset, at.rsp, &cfa, &probed)) {
+      const uintptr_t base = rule.kind == RuleKind::kRealignRsp ? at->rsp : at->rbp;
+      bool probed = false;
+      if (!ReadWord(base + offset, at->rsp, &cfa, &probed)) {
         end_ = StackEnd::kOutOfStack;
         return false;
       }
@@ -305,51 +304,48 @@ PLATEAU_READS_STACK inline bool StackWalker::Step(const Position& at, Frame* fra
   uintptr_t rbp_slot = 0;
   const auto slot_offset = static_cast<uintptr_t>(8 * intptr_t{rule.rbp_slot});
   if (rule.rbp_slot_from_rbp) {
-    rbp_slot = at.rbp + slot_offset;
+    rbp_slot = at->rbp + slot_offset;
   } else if (rule.rbp_slot != 0) {
     rbp_slot = cfa + slot_offset;
   }
-  return StepBySlots(at, cfa, rbp_slot, frame, caller);
+  return StepBySlots(at, cfa, rbp_slot, frame);
 }
 
-bool StackWalker::StepBySlots(const Position& at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame,
-                              Position* caller) {
-  const bool own = IsOwnStack(at.rsp);
-  const bool inside = cfa > at.rsp && (own ? cfa <= own_end_ : cfa - at.rsp < kMaxForeignFrameBytes);
+bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame) {
+  const bool own = IsOwnStack(at->rsp);
+  const bool inside = cfa > at->rsp && (own ? cfa <= own_end_ : cfa - at->rsp < kMaxForeignFrameBytes);
   bool probed = false;
+  Position caller{0, cfa, at->rbp, 0};
   end_ = StackEnd::kOutOfStack;
-  if (!inside || !ReadWord(cfa - sizeof(uintptr_t), at.rsp, &caller->pc, &probed)) return false;
-  caller->rbp = at.rbp;
-  if (rbp_slot != 0 && (rbp_slot >= cfa || !ReadWord(rbp_slot, at.rsp, &caller->rbp, &probed))) {
-    return false;
-  }
-  caller->rsp = cfa;
-  caller->is_exact = false;
+  if (!inside || !ReadWord(cfa - sizeof(uintptr_t), at->rsp, &caller.pc, &probed)) return false;
+  if (rbp_slot != 0 && (rbp_slot >= cfa || !ReadWord(rbp_slot, at->rsp, &caller.rbp, &probed))) return false;
   root_cfa_ = cfa;
   const RuleKind kind = frame->entry->rule.kind;
   if (!probed && (kind == RuleKind::kRsp || kind == RuleKind::kRbp)) {
-    frame->needs_step = false;
+    frame->flags &= ~uint32_t{Frame::kNeedsStep};
     frame->return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
     if (rbp_slot != 0) frame->rbp_slot = reinterpret_cast<const uintptr_t*>(rbp_slot);
   }
+  *at = caller;
   end_ = StackEnd::kOutermost;
   known_page_ = PageOf(cfa - sizeof(uintptr_t));
-  return caller->pc >= kLowestCode;
+  return at->pc >= kLowestCode;
 }
 
-bool StackWalker::StepOverSignal(const Position& at, Frame* frame, Position* caller) {
+bool StackWalker::StepOverSignal(Position* at, Frame* frame) {
   bool probed = false;
-  frame->is_trampoline = true;
+  Position caller{0, 0, 0, Frame::kIsExact};
+  frame->flags |= Frame::kIsTrampoline;
   end_ = StackEnd::kOutOfStack;
-  if (!ReadWord(at.rsp + kContextOffsets[kRegisterReturn], at.rsp, &caller->pc, &probed) ||
-      !ReadWord(at.rsp + kContextOffsets[kRegisterRsp], at.rsp, &caller->rsp, &probed) ||
-      !ReadWord(at.rsp + kContextOffsets[kRegisterRbp], at.rsp, &caller->rbp, &probed)) {
+  if (!ReadWord(at->rsp + kContextOffsets[kRegisterReturn], at->rsp, &caller.pc, &probed) ||
+      !ReadWord(at->rsp + kContextOffsets[kRegisterRsp], at->rsp, &caller.rsp, &probed) ||
+      !ReadWord(at->rsp + kContextOffsets[kRegisterRbp], at->rsp, &caller.rbp, &probed)) {
     return false;
   }
-  caller->is_exact = true;
+  *at = caller;
   known_page_ = kNoPage;
   end_ = StackEnd::kOutermost;
-  return caller->pc >= kLowestCode;
+  return at->pc >= kLowestCode;
 }
 
 // Reads a word of the frame whose rsp is `lowest`. False when it may not be there.

@@ -43,16 +43,24 @@ inline constexpr size_t kStackEndCount = 8;
 constexpr bool IsTruncation(StackEnd end) { return end > StackEnd::kStopAddress; }
 
 struct Frame {
-  uintptr_t pc = 0;   // return address, or the interrupted instruction when is_exact
+  enum Flags : uint32_t {
+    kIsExact = 1,       // a signal interrupted this frame: pc is no return address
+    kNeedsStep = 2,     // cannot be proven by two slots
+    kIsTrampoline = 4,  // the kernel's signal frame: [rsp, caller's rsp) is no range
+  };
+
+  uintptr_t pc = 0;   // return address, or the interrupted instruction
   uintptr_t rsp = 0;  // at pc; the frame's own bytes are [rsp, rsp of its caller)
   uintptr_t rbp = 0;
   const uintptr_t* return_slot = nullptr;  // where the caller's pc was read
   const uintptr_t* rbp_slot = nullptr;     // where the caller's rbp was read
   RuleEntry* entry = nullptr;
-  uint32_t node = 0;           // the user's word; kept while the frame and all its callers are unchanged
-  bool is_exact = false;       // a signal interrupted this frame
-  bool needs_step = false;     // cannot be proven by two slots
-  bool is_trampoline = false;  // the kernel's signal frame: [rsp, caller's rsp) is no range
+  uint32_t node = 0;   // the user's word; kept while the frame and all its callers are unchanged
+  uint32_t flags = 0;  // of Flags
+
+  bool is_exact() const { return (flags & kIsExact) != 0; }
+  bool needs_step() const { return (flags & kNeedsStep) != 0; }
+  bool is_trampoline() const { return (flags & kIsTrampoline) != 0; }
 };
 static_assert(sizeof(Frame) == 56);
 
@@ -100,30 +108,30 @@ class StackWalker {
   const Counters& counters() const { return counters_; }
 
  private:
-  // Where the walk is: a frame that is alive and not yet looked up.
+  // Where the walk is: a frame that is alive and not yet looked up. Kept in registers on the fast path.
   struct Position {
     uintptr_t pc;
     uintptr_t rsp;
     uintptr_t rbp;
-    bool is_exact;
+    uint32_t exact;  // Frame::kIsExact or 0
+
+    uintptr_t code_address() const { return pc - (exact ^ Frame::kIsExact); }
   };
 
   static bool IsAt(const Frame& frame, const Position& at) {
-    return frame.rsp == at.rsp && frame.pc == at.pc && frame.rbp == at.rbp && frame.is_exact == at.is_exact;
+    return frame.rsp == at.rsp && frame.pc == at.pc && frame.rbp == at.rbp &&
+           (frame.flags & Frame::kIsExact) == at.exact;
   }
-  static void Copy(Frame* to, const Frame& from) {
-    *to = from;
-    if (from.rbp_slot == &from.rbp) to->rbp_slot = &to->rbp;
-  }
+  static void Copy(Frame* to, const Frame& from);
 
   template <bool kHasStop>
   uint32_t WalkFrom(Position at, uintptr_t stop_address);
   template <bool kHasStop>
   bool Holds(uint32_t index, uintptr_t address) const;
-  bool Step(const Position& at, Frame* frame, Position* caller);
-  bool StepSlow(const Position& at, Frame* frame, Position* caller);
-  bool StepOverSignal(const Position& at, Frame* frame, Position* caller);
-  bool StepBySlots(const Position& at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame, Position* caller);
+  bool Step(Position* at, Frame* frame);
+  bool StepSlow(Position* at, Frame* frame);
+  bool StepOverSignal(Position* at, Frame* frame);
+  bool StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame);
   bool ReadWord(uintptr_t address, uintptr_t lowest, uintptr_t* value, bool* probed);
   bool IsOwnStack(uintptr_t address) const { return address - own_begin_ < own_end_ - own_begin_; }
   void EnterFrame(uint32_t index, uint32_t leaf_most);
