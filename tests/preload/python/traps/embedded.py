@@ -1,0 +1,3 @@
+def inside():
+    return bytearray(3000000 - 1)
+inside()

@@ -1,0 +1,28 @@
+"""One thread allocates without the GIL, the other runs Python: their stacks must not mix."""
+import ctypes
+import os
+import threading
+import time
+
+import truth
+
+helper = ctypes.CDLL(os.environ["HELPER"])
+helper.SpinMalloc.argtypes = [ctypes.c_double, ctypes.c_size_t]
+
+
+def released():
+    helper.SpinMalloc(0.03, 5000000)
+
+
+def busy(stop):
+    while not stop.is_set():
+        bytearray(7000000)
+
+
+stop = threading.Event()
+other = threading.Thread(target=busy, args=(stop,))
+other.start()
+released()
+stop.set()
+other.join()
+truth.save()
