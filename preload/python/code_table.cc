@@ -1,8 +1,5 @@
 #include "preload/python/code_table.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstddef>
 
@@ -10,6 +7,8 @@
 #include "preload/python/raw_read.h"
 #include "preload/python/text.h"
 #include "preload/trace/encoder.h"
+#include "preload/unwind/intern_cache.h"
+#include "preload/unwind/raw_memory.h"
 
 namespace plateau::python {
 namespace {
@@ -17,7 +16,7 @@ namespace {
 constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
 constexpr size_t kWays = 4;
 constexpr size_t kAddressSets = 1 << 12;
-constexpr size_t kContentSets = 1 << 13;
+constexpr unsigned kLog2Contents = 15;
 constexpr size_t kFingerprintWords = sizeof(CodeFingerprint) / sizeof(uint64_t);
 
 // A small sequence lock: odd while somebody writes.
@@ -28,18 +27,12 @@ struct AddressEntry {
   std::atomic<uint64_t> fingerprint[kFingerprintWords];
 };
 
-// Torn reads miss, because the hash is stored mixed with the id.
-struct ContentEntry {
-  std::atomic<uint64_t> mixed_hash;
-  std::atomic<uint64_t> id;
-};
-
 struct Tables {
   AddressEntry addresses[kAddressSets][kWays];
-  ContentEntry contents[kContentSets][kWays];
 };
 
 constinit std::atomic<Tables*> g_tables{nullptr};
+constinit unwind::InternCache g_contents;  // content hash -> id
 constinit std::atomic<uint32_t> g_last_id{0};
 constinit std::atomic<uint64_t> g_address_reuses{0};
 
@@ -72,20 +65,6 @@ class ScratchLease {
   Scratch* scratch_ = nullptr;
 };
 
-Tables* GetTables() {
-  Tables* tables = g_tables.load(std::memory_order_acquire);
-  if (tables != nullptr) [[likely]]
-    return tables;
-  const int saved_errno = errno;
-  void* memory = mmap(nullptr, sizeof(Tables), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  errno = saved_errno;
-  if (memory == MAP_FAILED) return nullptr;
-  auto* fresh = static_cast<Tables*>(memory);
-  if (g_tables.compare_exchange_strong(tables, fresh, std::memory_order_acq_rel)) return fresh;
-  munmap(memory, sizeof(Tables));
-  return tables;
-}
-
 uint64_t HashBytes(uint64_t hash, const void* data, size_t size) {
   const auto* p = static_cast<const char*>(data);
   auto mix = [&](uint64_t word) {
@@ -104,7 +83,8 @@ uint64_t ContentHash(const trace::CodeRecord& record) {
   uint64_t hash = HashBytes(record.first_line, record.file.data(), record.file.size());
   hash = HashBytes(hash ^ record.file.size(), record.name.data(), record.name.size());
   hash = HashBytes(hash ^ record.name.size(), record.line_table.data(), record.line_table.size());
-  return HashBytes(hash ^ record.line_table.size(), &record.python_version, sizeof(record.python_version));
+  return HashBytes(hash ^ record.line_table.size(), &record.python_version, sizeof(record.python_version)) |
+         1;
 }
 
 bool SameFingerprint(const AddressEntry& entry, const CodeFingerprint& fingerprint) {
@@ -142,7 +122,7 @@ void Remember(AddressEntry* set, uint64_t address, const CodeFingerprint& finger
   victim->sequence.store(sequence + 2, std::memory_order_release);
 }
 
-uint32_t IdByContent(Tables* tables, const void* code, EmitCode emit, void* context) {
+uint32_t IdByContent(const void* code, EmitCode emit, void* context) {
   const Layout& layout = g_interpreter.layout;
   const ScratchLease scratch;
   if (scratch.get() == nullptr) return 0;
@@ -160,25 +140,22 @@ uint32_t IdByContent(Tables* tables, const void* code, EmitCode emit, void* cont
   }
 
   const uint64_t hash = ContentHash(record);
-  ContentEntry* set = tables->contents[hash >> 32 & (kContentSets - 1)];
-  ContentEntry* victim = nullptr;
-  for (size_t way = 0; way < kWays; ++way) {
-    const uint64_t id = set[way].id.load(std::memory_order_acquire);
-    if (id == 0 && victim == nullptr) victim = &set[way];
-    if (id != 0 && (set[way].mixed_hash.load(std::memory_order_relaxed) ^ id * kMultiplier) == hash) {
-      return static_cast<uint32_t>(id);
-    }
-  }
+  if (const uint32_t known = g_contents.Find(hash)) return known;
   record.code = g_last_id.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!emit(context, record)) return 0;
-  // The record is in the trace before anybody else can use its number.
-  if (victim == nullptr) victim = &set[record.code % kWays];
-  victim->mixed_hash.store(hash ^ record.code * kMultiplier, std::memory_order_relaxed);
-  victim->id.store(record.code, std::memory_order_release);
+  g_contents.Insert(hash, record.code);
   return record.code;
 }
 
 }  // namespace
+
+bool InitializeCodeTable() {
+  if (g_tables.load(std::memory_order_acquire) != nullptr) return true;
+  void* memory = unwind::MapZeroed(sizeof(Tables));
+  if (memory == nullptr || !g_contents.Initialize(kLog2Contents)) return false;
+  g_tables.store(static_cast<Tables*>(memory), std::memory_order_release);
+  return true;
+}
 
 CodeFingerprint FingerprintOf(const void* code) {
   const Layout& layout = g_interpreter.layout;
@@ -207,7 +184,7 @@ CodeFingerprint FingerprintOf(const void* code) {
 
 uint32_t CodeId(const WalkScope& scope, const void* code, const CodeFingerprint& fingerprint, EmitCode emit,
                 void* context) {
-  Tables* tables = scope ? GetTables() : nullptr;
+  Tables* tables = scope ? g_tables.load(std::memory_order_acquire) : nullptr;
   if (tables == nullptr) return 0;
   const auto address = reinterpret_cast<uint64_t>(code);
   AddressEntry* set = tables->addresses[(address >> 4) * kMultiplier >> 52];
@@ -221,7 +198,7 @@ uint32_t CodeId(const WalkScope& scope, const void* code, const CodeFingerprint&
     std::atomic_thread_fence(std::memory_order_acquire);
     if ((sequence & 1) == 0 && entry.sequence.load(std::memory_order_relaxed) == sequence) return id;
   }
-  const uint32_t id = IdByContent(tables, code, emit, context);
+  const uint32_t id = IdByContent(code, emit, context);
   if (id != 0) Remember(set, address, fingerprint, id);
   return id;
 }
@@ -235,12 +212,11 @@ CodeTableCounters CodeTableStatistics() {
   return {g_last_id.load(std::memory_order_relaxed), g_address_reuses.load(std::memory_order_relaxed)};
 }
 
-void ResetCodeTableInChild() {
+void ForgetCodeRecords() {
   Tables* tables = g_tables.load(std::memory_order_acquire);
   if (tables != nullptr) {
-    const int saved_errno = errno;
-    madvise(tables, sizeof(Tables), MADV_DONTNEED);  // private and anonymous: reads as zero from now on
-    errno = saved_errno;
+    unwind::DropPages(tables, sizeof(Tables));
+    g_contents.Clear();
   }
   for (Scratch& scratch : g_scratches) scratch.taken.store(false, std::memory_order_relaxed);
   g_last_id.store(0, std::memory_order_relaxed);

@@ -6,12 +6,12 @@
 //   address -> {file, name, name hash, line table pointer, size, first and last 8 bytes, first line,
 //   co_version}
 //
-// and on a difference goes by content, a 64-bit hash of all that a CodeRecord holds. Equal content has one
+// and on a difference goes by content, a 63-bit hash of all that a CodeRecord holds. Equal content has one
 // id, so code that is compiled again and again is recorded once. Both tables have a fixed size; an entry that
 // was pushed out costs a second record of the same content, which the reader merges.
 //
-// Allocates: never (one mmap in the first call). Locks: a writer's lock is tried, not waited for; when it is
-// busy the id is given without being remembered. Any number of threads.
+// Allocates: never, but InitializeCodeTable() maps memory. Locks: a writer's lock is tried, not waited for;
+// when it is busy the id is given without being remembered. Any number of threads.
 #ifndef PLATEAU_PRELOAD_PYTHON_CODE_TABLE_H_
 #define PLATEAU_PRELOAD_PYTHON_CODE_TABLE_H_
 
@@ -39,6 +39,10 @@ struct CodeFingerprint {
   bool operator==(const CodeFingerprint&) const = default;
 };
 
+// Maps the tables; until then CodeId() returns 0. False when there is no memory. Not for two threads at a
+// time.
+bool InitializeCodeTable();
+
 CodeFingerprint FingerprintOf(const void* code);
 
 // The id of a live code object, from 1. Emits its record first when this content was not seen before. 0: no
@@ -53,8 +57,9 @@ struct CodeTableCounters {
 };
 CodeTableCounters CodeTableStatistics();
 
-// In the child of a fork: everything is forgotten, because the child writes its own trace.
-void ResetCodeTableInChild();
+// Everything is defined anew from now on: in the child of a fork, which writes its own trace, and when
+// records were lost. Only while no other thread looks codes up.
+void ForgetCodeRecords();
 
 }  // namespace plateau::python
 

@@ -14,7 +14,6 @@
 namespace plateau::python {
 namespace {
 
-constexpr size_t kMaxWalkingThreads = 4096;
 constexpr int64_t kMaxWaitNs = 1'000'000'000;
 
 struct alignas(64) WalkFlag {
@@ -69,6 +68,7 @@ WalkScope::WalkScope() {
   WalkFlag* flag = t_flag != nullptr ? t_flag : TakeFlag();
   if (flag == nullptr) return;
   flag_ = &flag->walking;
+  slot_ = static_cast<uint32_t>(flag - g_flags);
   flag_->store(1, std::memory_order_relaxed);
   OrderWalker();
   const std::atomic<uintptr_t>& word = *g_finalizing_word.load(std::memory_order_relaxed);

@@ -21,6 +21,9 @@
 
 namespace plateau::python {
 
+// Threads beyond this number have no Python frames; a thread that ended makes room.
+inline constexpr uint32_t kMaxWalkingThreads = 2048;
+
 // Opens the window for the calling thread. Code pointers from a walk are valid until it is destroyed.
 class WalkScope {
  public:
@@ -32,10 +35,13 @@ class WalkScope {
   // False: no interpreter, no state for this thread, or finalisation has begun in another one.
   explicit operator bool() const { return thread_state_ != nullptr; }
   const void* thread_state() const { return thread_state_; }
+  // Below kMaxWalkingThreads; no other thread has it while this one lives. For memory of the walker's own.
+  uint32_t slot() const { return slot_; }
 
  private:
   const void* thread_state_ = nullptr;
   std::atomic<uint32_t>* flag_ = nullptr;
+  uint32_t slot_ = 0;
 };
 
 extern std::atomic<const std::atomic<uintptr_t>*> g_finalizing_word;

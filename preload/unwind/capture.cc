@@ -16,6 +16,7 @@ namespace plateau::unwind {
 namespace {
 
 constexpr uint32_t kLastId = 0xfffffff0;
+constexpr uint32_t kNotInterned = 0xffffffff;  // no parent: the remembered frames have no nodes
 constexpr size_t kMaxPathBytes = 4096;
 
 constinit RuleTable rules;
@@ -79,6 +80,15 @@ void ThreadCapture::Initialize() {
   walker_.Initialize(&rules);
 }
 
+void ThreadCapture::CheckGeneration() {
+  const uint32_t now = generation.load(std::memory_order_acquire);
+  if (generation_ == now) [[likely]]
+    return;
+  generation_ = now;
+  walker_.Forget();
+  next_node_ = node_batch_end_ = 0;  // ids may have started again after a fork
+}
+
 uint32_t ThreadCapture::NewNode(uint32_t parent, uint32_t location, const DefinitionSink& sink) {
   if (next_node_ == node_batch_end_) {
     next_node_ = TakeIds(&next_node, kNodeIdBatch);
@@ -131,12 +141,7 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
                            uint32_t parent, uintptr_t stop_address) {
   if (!ready.load(std::memory_order_relaxed)) [[unlikely]]
     return kNoStack;
-  const uint32_t now = generation.load(std::memory_order_acquire);
-  if (thread.generation_ != now) [[unlikely]] {
-    thread.generation_ = now;
-    thread.walker_.Forget();
-    thread.next_node_ = thread.node_batch_end_ = 0;  // ids may have started again after a fork
-  }
+  thread.CheckGeneration();
   const WalkResult walk = thread.walker_.Walk(registers, stop_address);
   uint32_t first = walk.unchanged;
   uint32_t node = 0;
@@ -178,14 +183,23 @@ uint32_t CaptureStack(ThreadCapture& thread, const Registers& registers, const D
 }
 
 uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, const DefinitionSink& sink) {
-  const uint32_t now = generation.load(std::memory_order_acquire);
-  if (thread.generation_ != now) [[unlikely]] {
-    thread.generation_ = now;
-    thread.walker_.Forget();
-    thread.next_node_ = thread.node_batch_end_ = 0;
-  }
+  thread.CheckGeneration();
   bool is_new = false;
   return thread.Intern(parent, location, false, sink, &is_new);
+}
+
+WalkResult WalkStack(ThreadCapture& thread, const Registers& registers) {
+  if (!ready.load(std::memory_order_relaxed)) [[unlikely]]
+    return {nullptr, 0, 0, StackEnd::kOutermost};
+  thread.CheckGeneration();
+  thread.root_parent_ = kNotInterned;
+  return thread.walker_.Walk(registers);
+}
+
+uint32_t InternFrame(ThreadCapture& thread, uint32_t index, uint32_t parent, const DefinitionSink& sink) {
+  const uint32_t location = thread.LocationOf(thread.walker_.frames()[index].entry, sink);
+  bool is_new = false;
+  return location == 0 ? 0 : thread.Intern(parent, location, false, sink, &is_new);
 }
 
 uint32_t NewLocationId() { return TakeIds(&next_location, 1); }

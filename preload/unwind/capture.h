@@ -50,7 +50,11 @@ class ThreadCapture {
   friend uint32_t CaptureStackAbove(ThreadCapture&, const Registers&, const DefinitionSink&, uint32_t,
                                     uintptr_t);
   friend uint32_t InternChild(ThreadCapture&, uint32_t, uint32_t, const DefinitionSink&);
+  friend uint32_t InternFrame(ThreadCapture&, uint32_t, uint32_t, const DefinitionSink&);
+  friend WalkResult WalkStack(ThreadCapture&, const Registers&);
 
+  // Starts anew when code was unloaded or ids began again.
+  void CheckGeneration();
   uint32_t NewNode(uint32_t parent, uint32_t location, const DefinitionSink& sink);
   uint32_t LocationOf(RuleEntry* entry, const DefinitionSink& sink);
   uint32_t Intern(uint32_t parent, uint32_t location, bool parent_is_new, const DefinitionSink& sink,
@@ -81,6 +85,13 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
 // The node (parent, location), defined when it is new. For frames that are not native: their locations take
 // ids from NewLocationId() and are defined by whoever made them, before this call. 0 when ids are used up.
 uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, const DefinitionSink& sink);
+
+// The frames alone, not interned: for stacks in which native frames and others take turns. Then InternFrame() for
+// those that are wanted, root first. `walk` is valid until the next capture of this thread.
+WalkResult WalkStack(ThreadCapture& thread, const Registers& registers);
+
+// The node of frame `index` of the last WalkStack() under `parent`. 0 when ids are used up.
+uint32_t InternFrame(ThreadCapture& thread, uint32_t index, uint32_t parent, const DefinitionSink& sink);
 
 // A location id for a frame that is not native. 0 when ids are used up.
 uint32_t NewLocationId();

@@ -7,10 +7,13 @@
 //   PROBE_POISON=1   fill freed memory with 0xDB, so that a use after free does not go unnoticed
 //   PROBE_GUARD=0    leave the finalisation guard out, to show what it is for
 //   PROBE_VERIFY=1   keep every code object's content by id and count ids that stand for other content
+//   PROBE_MERGE=leaf|full  write merged stacks of native and Python frames instead
 //   PROBE_LINGER_MS  sleep in a destructor, so that daemon threads go on during finalisation
 //
 // Lines: "C id version first_line file name table" (hex) and "S size count truncated
 // code:offset:entry:c_stack ...".
+// Merged: "M module base path", "L location module offset", "P location code offset", "N node parent
+// location" and "T size node".
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -25,10 +28,16 @@
 #include <atomic>
 #include <cstdint>
 
+#include "preload/definitions.h"
 #include "preload/python/code_table.h"
 #include "preload/python/frames.h"
 #include "preload/python/interpreter.h"
+#include "preload/python/merged_stack.h"
+#include "preload/python/python_nodes.h"
 #include "preload/python/walk_scope.h"
+#include "preload/stack_capture.h"
+#include "preload/unwind/capture.h"
+#include "preload/unwind/raw_memory.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -165,18 +174,70 @@ void Capture(size_t size) {
   g_buffer[g_size++] = '\n';
 }
 
-void OnAllocation(size_t size) {
+thread_local unwind::ThreadCapture* t_capture = nullptr;
+bool g_merge = false;
+NativeFrames g_native_frames = NativeFrames::kLeaf;
+pthread_key_t g_thread_end;
+
+template <typename... Values>
+void PutLine(const char* format, Values... values) {
+  const Lock lock;
+  if (g_size + 200 > sizeof(g_buffer)) Flush();
+  g_size += static_cast<size_t>(snprintf(g_buffer + g_size, 200, format, values...));
+}
+
+const unwind::DefinitionSink kSink = {
+    .context = nullptr,
+    .module =
+        [](void*, const trace::ModuleRecord& record) {
+          const Lock lock;
+          if (g_size + 2 * record.path.size() + 200 > sizeof(g_buffer)) Flush();
+          g_size +=
+              static_cast<size_t>(snprintf(g_buffer + g_size, 100, "M %u %lx", record.module, record.base));
+          PutHex(record.path);
+          g_buffer[g_size++] = '\n';
+        },
+    .module_gone = [](void*, uint32_t) {},
+    .location =
+        [](void*, const trace::PcRecord& record) {
+          PutLine("L %u %u %lx\n", record.location, record.module, record.offset);
+        },
+    .node =
+        [](void*, const trace::NodeRecord& record) {
+          PutLine("N %u %u %u\n", record.node, record.parent, record.location);
+        },
+};
+
+unwind::ThreadCapture* CaptureOfThread() {
+  if (t_capture == nullptr) {
+    t_capture = static_cast<unwind::ThreadCapture*>(unwind::MapZeroed(sizeof(unwind::ThreadCapture)));
+    t_capture->Initialize();
+    pthread_setspecific(g_thread_end, t_capture);
+  }
+  return t_capture;
+}
+
+void OnThreadEnd(void*) { ReleaseWalkFlag(); }
+
+void OnAllocation(size_t size, const void* frame) {
   if ((size < g_min && !g_all) || t_depth != 0) return;
   ++t_depth;
   const int saved_errno = errno;
-  Capture(size);
+  if (g_merge) {
+    const uint32_t node =
+        CaptureMergedStack(*CaptureOfThread(), CallerOfFrame(frame), kSink, g_native_frames);
+    if (size >= g_min) PutLine("T %zu %u\n", size, node);
+  } else {
+    Capture(size);
+  }
   errno = saved_errno;
   --t_depth;
 }
 
 void OnForkChild() {
   ResetWalkGuardInChild();
-  ResetCodeTableInChild();
+  ForgetPythonNodes();
+  unwind::ResetCaptureAfterFork();
   g_lock.clear();
   g_size = 0;
   if (g_fd < 0) return;
@@ -202,7 +263,14 @@ __attribute__((constructor)) void Start() {
     snprintf(g_path, sizeof(g_path), "%s", value);
     g_fd = open(g_path, O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
   }
+  if ((value = getenv("PROBE_MERGE")) != nullptr) {
+    g_merge = true;
+    g_native_frames = strcmp(value, "full") == 0 ? NativeFrames::kFull : NativeFrames::kLeaf;
+  }
+  pthread_key_create(&g_thread_end, OnThreadEnd);
+  unwind::InitializeCapture();
   NoticeModules();
+  InitializePythonNodes();
   if (getenv("PROBE_NAIVE") != nullptr) {
     // The finalising word is never seen: what a walk without a guard does.
     static std::atomic<uintptr_t> never{0};
@@ -222,35 +290,47 @@ __attribute__((destructor)) void Stop() {
 
 }  // namespace
 
+namespace plateau {
+bool DefineCode(const trace::CodeRecord& record) { return Emit(nullptr, record); }
+bool DefinePythonLocation(const trace::PythonLocationRecord& record) {
+  PutLine("P %u %u %u\n", record.location, record.code, record.offset);
+  return true;
+}
+}  // namespace plateau
+
 EXPORTED void* malloc(size_t size) {
   void* p = __libc_malloc(size);
-  OnAllocation(size);
+  OnAllocation(size, __builtin_frame_address(0));
   return p;
 }
 EXPORTED void* calloc(size_t n, size_t size) {
   void* p = __libc_calloc(n, size);
-  OnAllocation(n * size);
+  OnAllocation(n * size, __builtin_frame_address(0));
   return p;
 }
 EXPORTED void* realloc(void* old, size_t size) {
   if (g_guard) BeforeRelease();
   void* p = __libc_realloc(old, size);
-  OnAllocation(size);
+  OnAllocation(size, __builtin_frame_address(0));
   return p;
 }
 EXPORTED int posix_memalign(void** out, size_t alignment, size_t size) {
   void* p = __libc_memalign(alignment, size);
   if (p == nullptr) return ENOMEM;
   *out = p;
-  OnAllocation(size);
+  OnAllocation(size, __builtin_frame_address(0));
   return 0;
 }
 EXPORTED void* aligned_alloc(size_t alignment, size_t size) {
   void* p = __libc_memalign(alignment, size);
-  OnAllocation(size);
+  OnAllocation(size, __builtin_frame_address(0));
   return p;
 }
-EXPORTED void* memalign(size_t alignment, size_t size) { return aligned_alloc(alignment, size); }
+EXPORTED void* memalign(size_t alignment, size_t size) {
+  void* p = __libc_memalign(alignment, size);
+  OnAllocation(size, __builtin_frame_address(0));
+  return p;
+}
 EXPORTED void free(void* p) {
   if (g_guard) BeforeRelease();
   if (g_poison && p != nullptr) memset(p, 0xdb, malloc_usable_size(p));
@@ -280,13 +360,15 @@ EXPORTED void probe_statistics(uint64_t* out) {
 EXPORTED void probe_notice_modules() {
   ++t_depth;
   NoticeModules();
+  InitializePythonNodes();
   --t_depth;
 }
 EXPORTED const char* probe_status() {
   if (g_interpreter_state.load() == InterpreterState::kAbsent) return "absent";
   return g_interpreter.refusal != nullptr ? g_interpreter.refusal : g_interpreter.version_text;
 }
-// Nanoseconds per walk (mode 0) or walk with code look-up (mode 1) of the caller's stack.
+// Nanoseconds per walk (mode 0), walk with code look-up (1), Python nodes (2), native capture (3) or merged
+// capture (4) of the caller's stack.
 EXPORTED double probe_benchmark(int mode, int rounds, int* depth) {
   ++t_depth;
   timespec begin, end;
@@ -296,7 +378,20 @@ EXPORTED double probe_benchmark(int mode, int rounds, int* depth) {
   uint64_t sum = 0;
   clock_gettime(CLOCK_MONOTONIC, &begin);
   for (int i = 0; i < rounds; ++i) {
+    if (mode == 3)
+      sum += unwind::CaptureStack(*CaptureOfThread(), CallerOfFrame(__builtin_frame_address(0)), kSink);
+    if (mode == 4) {
+      sum += CaptureMergedStack(*CaptureOfThread(), CallerOfFrame(__builtin_frame_address(0)), kSink,
+                                g_native_frames);
+    }
+    if (mode >= 3) continue;
     const WalkScope scope;
+    if (mode == 2) {
+      const PythonStack stack = WalkPythonStack(scope);
+      count = stack.count;
+      sum += InternPythonStack(scope, stack, *CaptureOfThread(), kSink);
+      continue;
+    }
     count = WalkPythonFrames(scope, frames, kMaxPythonFrames, &truncated);
     sum += reinterpret_cast<uintptr_t>(frames[0].code);
     for (size_t k = 0; mode == 1 && k < count; ++k) sum += CodeId(scope, frames[k].code, Emit, nullptr);

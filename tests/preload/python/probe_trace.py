@@ -86,3 +86,40 @@ def read(path):
                     stack.append((file, name, line_at(version, first_line, table, offset)))
                 stacks.setdefault(int(fields[1]), []).append(stack)
     return stacks
+
+
+class Merged:
+    """Merged stacks: {requested bytes: [[frame, ...], ...]}, leaf first. A frame is ("py", file, name, line),
+    ("native", module path, offset) or ("cut",)."""
+
+    def __init__(self, path):
+        codes, modules, locations, nodes = {}, {0: ""}, {}, {}
+        self.stacks = {}
+        with open(path, "rb") as lines:
+            for line in lines:
+                kind, *fields = line.split()
+                if kind == b"C":
+                    blobs = [b"" if f == b"-" else bytes.fromhex(f.decode()) for f in fields[3:6]]
+                    codes[int(fields[0])] = (int(fields[1]), int(fields[2]), blobs[0].decode("utf-8", "surrogatepass"),
+                                             blobs[1].decode("utf-8", "surrogatepass"), blobs[2])
+                elif kind == b"M":
+                    modules[int(fields[0])] = bytes.fromhex(fields[2].decode()).decode()
+                elif kind == b"L":
+                    module, offset = int(fields[1]), int(fields[2], 16)
+                    is_mark = module == 0 and offset < 4096
+                    locations[int(fields[0])] = ("cut",) if is_mark else ("native", modules[module], offset)
+                elif kind == b"P":
+                    version, first_line, file, name, table = codes[int(fields[1])]
+                    locations[int(fields[0])] = ("py", file, name, line_at(version, first_line, table, int(fields[2])))
+                elif kind == b"N":
+                    nodes[int(fields[0])] = (int(fields[1]), int(fields[2]))
+                elif kind == b"T":
+                    stack, node = [], int(fields[1])
+                    while node:
+                        node, location = nodes[node]
+                        stack.append(locations[location])
+                    self.stacks.setdefault(int(fields[0]), []).append(stack)
+
+    def python_only(self):
+        return {size: [[frame[1:] for frame in stack if frame[0] == "py"] for stack in stacks]
+                for size, stacks in self.stacks.items()}

@@ -80,13 +80,19 @@ def code_churn(python, _):
     print(" ", seen)
 
 
-def stress(python, _):
+def stress(python, _, **extra):
     done = run([python, script("stress")],
-               environment(PROBE_ALL="1", PROBE_POISON="1", SECONDS="10" if LONG else "1"))
+               environment(PROBE_ALL="1", PROBE_POISON="1", SECONDS="10" if LONG else "1", **extra))
     demand(done.returncode == 0, python, done.returncode, done.stdout.decode(), done.stderr.decode()[-500:])
     seen = numbers(done)
-    demand(seen["forks"] > 0 and seen["bad"] == 0, seen)
+    demand(seen["forks"] > 0 and seen["bad"] == 0 and seen["no_id"] == 0, seen)
     print(" ", seen)
+
+
+def stress_merged(python, _):
+    stress(python, _, PROBE_MERGE="leaf")
+    if LONG:
+        stress(python, _, PROBE_MERGE="full")
 
 
 def subinterpreter(python, folder):
@@ -120,9 +126,13 @@ def host(python, folder, scope, cycles, program, **extra):
         print("  static interpreter: not embedded")
         return None
     trace = os.path.join(folder, "trace")
-    home = os.path.dirname(os.path.dirname(python))
-    done = run([os.path.join(TESTS, "python_host"), library, scope, str(cycles), script(program)],
-               environment(PROBE_OUT=trace, PROBE_MIN="1000000", PYTHONHOME=home, PROBE_ALL="1", **extra))
+    env = environment(PROBE_OUT=trace, PROBE_MIN="1000000", PYTHONHOME=os.path.dirname(os.path.dirname(python)),
+                      PROBE_ALL="1", **extra)
+    command = [os.path.join(TESTS, "python_host"), library, scope, str(cycles), script(program)]
+    if run(command, {name: value for name, value in env.items() if name != "LD_PRELOAD"}).returncode != 0:
+        print("  without daemon threads: this version does not survive them on its own")
+        env["DAEMONS"] = "0"
+    done = run(command, env)
     demand(done.returncode == 0, python, done.returncode, done.stderr.decode()[-500:])
     return probe_trace.read(trace)
 
