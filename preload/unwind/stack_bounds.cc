@@ -1,6 +1,6 @@
 #include "preload/unwind/stack_bounds.h"
 
-#include <pthread.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +26,37 @@ StackBounds MainStackBounds() {
   return bounds;
 }
 
+// The first byte of the mapping that holds `address`, 0 when it cannot be told. Reads "begin-end ..." lines.
+uintptr_t MappingBegin(uintptr_t address) {
+  const long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char buffer[2048];
+  uintptr_t begin = 0, number = 0;
+  bool in_numbers = true, found = false;
+  long size;
+  while (!found && (size = syscall(SYS_read, file, buffer, sizeof(buffer))) > 0) {
+    for (long i = 0; i < size && !found; ++i) {
+      const char c = buffer[i];
+      if (c == '\n') {
+        in_numbers = true;
+        number = 0;
+      } else if (!in_numbers) {
+        continue;
+      } else if (c == '-') {
+        begin = number;
+        number = 0;
+      } else if (c == ' ') {
+        in_numbers = false;
+        found = begin <= address && address < number;
+      } else {
+        number = number << 4 | static_cast<uintptr_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+      }
+    }
+  }
+  syscall(SYS_close, file);
+  return found ? begin : 0;
+}
+
 }  // namespace
 
 StackBounds CurrentStackBounds() {
@@ -41,16 +72,10 @@ StackBounds CurrentStackBounds() {
     }
     bounds = StackBounds{};
   }
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    void* begin = nullptr;
-    size_t bytes = 0;
-    if (pthread_attr_getstack(&attributes, &begin, &bytes) == 0) {
-      bounds.begin = reinterpret_cast<uintptr_t>(begin);
-      bounds.end = bounds.begin + bytes;
-    }
-    pthread_attr_destroy(&attributes);
-  }
+  // Other threads have their control block at the top of their stack's mapping.
+  const auto control_block = reinterpret_cast<uintptr_t>(__builtin_thread_pointer());
+  bounds.begin = MappingBegin(control_block);
+  if (bounds.begin != 0) bounds.end = control_block;
   errno = saved_errno;
   return bounds;
 }

@@ -392,6 +392,7 @@ except ImportError:
     pass
 
 if __name__ == "__main__":
+    gc.freeze()  # so that collecting after every case is cheap
     for _ in range(int(os.environ.get("ROUNDS", "40"))):
         for function in CASES:
             function()

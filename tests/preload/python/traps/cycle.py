@@ -5,7 +5,7 @@ def inside():
     return bytearray(3000000 - 1)
 def daemon():
     helper.SpinMalloc(30.0, 24)
-for _ in range(int(os.environ.get("DAEMONS", "3"))):
+for _ in range(3):
     threading.Thread(target=daemon, daemon=True).start()
 inside()
 time.sleep(0.05)

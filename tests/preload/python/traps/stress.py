@@ -45,7 +45,7 @@ threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
 for thread in threads:
     thread.start()
 forks = 0
-while time.time() < stop:
+while time.time() < stop or forks < 2:
     helper.CallBackFromThreads(back, 4, 5)
     pid = os.fork()
     if pid == 0:
