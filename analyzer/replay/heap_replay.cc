@@ -22,7 +22,7 @@ constexpr uint64_t kPageBytes = 4096;
 // Bytes of an object that realloc made grow: each with the stack and bucket it was born in, oldest first.
 struct Part {
   uint32_t row;
-  uint16_t birth;
+  uint32_t birth;
   uint64_t bytes;
 };
 
@@ -73,12 +73,13 @@ class HeapReplay {
       : reader_(reader),
         definitions_(definitions),
         options_(options),
-        heap_rows_(definitions.nodes.size(), kNoRow) {
+        heap_rows_(definitions.nodes.size(), kNoRow),
+        observer_(options.observer) {
     const trace::FileHeader& header = reader.header();
     rates_.push_back({static_cast<trace::Mode>(header.mode), header.exact_from_bytes, header.sample_bytes});
     result_.has_sampling = rates_[0].mode != trace::Mode::kExact && rates_[0].sample_bytes > 0;
     result_.buckets.resize(options.bucket_ends.size() + 1);
-    result_.ledger_live.resize(definitions.ledger.size());
+    result_.ledger.resize(definitions.ledger.size());
     is_multi_stream_ = reader.streams().size() > 1;
   }
 
@@ -126,8 +127,8 @@ class HeapReplay {
         case RecordKind::kTensor:
         case RecordKind::kTensorGone:
           if (LiveObject* object = live_.Find(e.address)) {
-            object->flags = e.kind == RecordKind::kTensor ? object->flags | kObjectTensor
-                                                          : object->flags & ~kObjectTensor;
+            object->flags = (object->flags & ~uint64_t{kObjectTensor}) |
+                            (e.kind == RecordKind::kTensor ? kObjectTensor : 0);
           }
           break;
         case RecordKind::kAllocIn:
@@ -151,7 +152,8 @@ class HeapReplay {
   void Tick(uint64_t tsc) {
     while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) CloseBucket();
     while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
-      result_.ledger_live[ledger_next_++] = PoolBytes();
+      result_.ledger[ledger_next_++] = {PoolBytes(), std::max(reading_peak_, totals_.live_bytes())};
+      reading_peak_ = totals_.live_bytes();
     }
     while (rate_next_ < definitions_.rates.size() && tsc >= definitions_.rates[rate_next_].tsc) {
       if (rates_.size() < 255) rates_.push_back(definitions_.rates[rate_next_].rate);
@@ -173,7 +175,7 @@ class HeapReplay {
     level.live_peak_bytes = std::max(bucket_peak_, totals_.live_bytes());
     level.pool_bytes = PoolBytes();
     bucket_peak_ = totals_.live_bytes();
-    ++bucket_;
+    if (bucket_++ == options_.last_bucket) TakeRetained();
   }
 
   std::array<double, kPools> PoolBytes() const {
@@ -197,31 +199,48 @@ class HeapReplay {
     return row;
   }
   uint32_t RowOf(Pool pool, uint32_t node) {
-    const uint32_t row = totals_.RowOf(pool, definitions_.Canonical(node), options_.site_of);
-    const uint32_t site = totals_.row(row).site;
-    if (site >= result_.sites.size()) result_.sites.resize(site + 1);
-    return row;
+    return totals_.RowOf(pool, definitions_.Canonical(node), options_.site_of);
   }
 
-  void Born(uint32_t row, double bytes, double count) {
+  // `bytes` of one object that stands for `weight`; a growth has no count of its own.
+  void Born(uint32_t row, uint64_t bytes, double weight, bool is_growth = false) {
     StackRow& r = totals_.row(row);
-    r.alloc_bytes += bytes;
+    const double size = static_cast<double>(bytes);
+    const double count = is_growth ? 0 : weight;
+    r.alloc_bytes += size * weight;
     r.alloc_count += count;
-    result_.sites[r.site].Allocated(bucket_, bytes, count);
-    AddToPool(r.pool, bytes);
+    if (observer_ != nullptr) {
+      if (is_growth) {
+        observer_->OnGrow(r.site, size, weight, bucket_);
+      } else {
+        observer_->OnAlloc(r.site, size, weight, bucket_);
+      }
+    }
+    AddToPool(r.pool, size * weight);
     const uint64_t peak = totals_.peak_number();
-    totals_.Add(row, bytes, count);
+    totals_.Add(row, size * weight, count);
     if (totals_.live_bytes() > bucket_peak_) bucket_peak_ = totals_.live_bytes();
+    if (totals_.live_bytes() > reading_peak_) reading_peak_ = totals_.live_bytes();
     if (totals_.peak_number() != peak) result_.peak_bucket = bucket_;
   }
 
-  void Died(uint32_t row, uint32_t birth, double bytes, double count) {
+  enum class Ending { kObject, kPiece, kShrink };
+
+  void Died(uint32_t row, uint32_t birth, uint64_t bytes, double weight, Ending ending = Ending::kObject) {
     StackRow& r = totals_.row(row);
+    const double size = static_cast<double>(bytes);
+    const double count = ending == Ending::kObject ? weight : 0;
     r.free_count += count;
-    if (birth == bucket_) r.temporary_bytes += bytes;
-    result_.sites[r.site].Freed(birth, bucket_, bytes, count);
-    result_.pools[static_cast<size_t>(r.pool)].live_bytes -= bytes;
-    totals_.Remove(row, bytes, count);
+    if (birth == bucket_) r.temporary_bytes += size * weight;
+    if (observer_ != nullptr) {
+      if (ending == Ending::kShrink) {
+        observer_->OnShrink(r.site, birth, size, weight, bucket_);
+      } else {
+        observer_->OnFree(r.site, birth, size, weight, bucket_, ending == Ending::kObject);
+      }
+    }
+    result_.pools[static_cast<size_t>(r.pool)].live_bytes -= size * weight;
+    totals_.Remove(row, size * weight, count);
   }
 
   void AddToPool(Pool pool, double bytes) {
@@ -232,14 +251,13 @@ class HeapReplay {
 
   void EndObject(const LiveObject& object, const std::vector<Part>* parts) {
     if (parts == nullptr) {
-      const double weight = Weight(object.rate, object.bytes);
-      Died(object.stack, object.birth, weight * static_cast<double>(object.bytes), weight);
+      Died(object.stack, object.birth, object.bytes, Weight(object.rate, object.bytes));
       return;
     }
-    double count = 1;
+    Ending ending = Ending::kObject;
     for (const Part& part : *parts) {
-      Died(part.row, part.birth, static_cast<double>(part.bytes), count);
-      count = 0;
+      Died(part.row, part.birth, part.bytes, 1, ending);
+      ending = Ending::kPiece;
     }
   }
 
@@ -278,9 +296,8 @@ class HeapReplay {
     if (e.address == 0) return;
     const bool lives = MakeRoom(run, i);
     const uint32_t row = HeapRow(e.stack);
-    const double weight = Weight(rate(), e.bytes);
-    Born(row, weight * static_cast<double>(e.bytes), weight);
-    const LiveObject object{e.address, e.bytes, row, static_cast<uint16_t>(bucket_), rate(), 0};
+    Born(row, e.bytes, Weight(rate(), e.bytes));
+    const LiveObject object{e.address, rate(), 0, e.bytes, row, bucket_};
     if (lives) {
       live_.Insert(object);
     } else {
@@ -353,17 +370,17 @@ class HeapReplay {
     if (e.bytes > object.bytes) {
       const uint32_t row = HeapRow(e.stack);
       const uint64_t growth = e.bytes - object.bytes;
-      Born(row, static_cast<double>(growth), 0);
+      Born(row, growth, 1, true);
       if (parts.back().row == row && parts.back().birth == bucket_) {
         parts.back().bytes += growth;
       } else {
-        parts.push_back({row, static_cast<uint16_t>(bucket_), growth});
+        parts.push_back({row, bucket_, growth});
       }
     } else {
       for (uint64_t excess = object.bytes - e.bytes; excess > 0;) {
         Part& youngest = parts.back();
         const uint64_t cut = std::min(excess, youngest.bytes);
-        Died(youngest.row, youngest.birth, static_cast<double>(cut), 0);
+        Died(youngest.row, youngest.birth, cut, 1, Ending::kShrink);
         youngest.bytes -= cut;
         excess -= cut;
         if (youngest.bytes == 0 && parts.size() > 1) parts.pop_back();
@@ -374,7 +391,7 @@ class HeapReplay {
     object.bytes = e.bytes;
     object.rate = rate();
     const bool has_parts = parts.size() > 1;
-    object.flags = static_cast<uint8_t>((object.flags & ~kObjectParts) | (has_parts ? kObjectParts : 0));
+    object.flags = (object.flags & ~uint64_t{kObjectParts}) | (has_parts ? kObjectParts : 0);
     if (!lives) return EndObject(object, &parts);
     live_.Insert(object);
     if (has_parts) parts_[object.address] = std::move(parts);
@@ -390,9 +407,8 @@ class HeapReplay {
       python_.Erase(old);
     }
     const uint32_t row = RowOf(Pool::kPython, e.stack);
-    const double weight = Weight(rate(), e.bytes);
-    Born(row, weight * static_cast<double>(e.bytes), weight);
-    python_.Insert({e.address, e.bytes, row, static_cast<uint16_t>(bucket_), rate(), 0});
+    Born(row, e.bytes, Weight(rate(), e.bytes));
+    python_.Insert({e.address, rate(), 0, e.bytes, row, bucket_});
   }
 
   void FreeIn(const Event& e) {
@@ -430,22 +446,21 @@ class HeapReplay {
   void MapAt(Pool pool, uint64_t begin, uint64_t end, uint32_t stack, bool is_first) {
     if (begin >= end) return;
     const uint32_t row = HasRows(pool) ? RowOf(pool, stack) : kNoRow;
-    const Mapping mapping{row, static_cast<uint16_t>(bucket_), static_cast<uint8_t>(pool), is_first};
+    const Mapping mapping{row, bucket_, static_cast<uint8_t>(pool), is_first};
     for (const MappingPiece& piece : mappings_.Map(begin, end, mapping)) EndPiece(piece);
-    const double bytes = static_cast<double>(end - begin);
     if (row == kNoRow) {
-      AddToPool(pool, bytes);
+      AddToPool(pool, static_cast<double>(end - begin));
     } else {
-      Born(row, bytes, is_first ? 1 : 0);
+      Born(row, end - begin, 1, !is_first);
     }
   }
 
   void EndPiece(const MappingPiece& piece) {
-    const double bytes = static_cast<double>(piece.bytes());
     if (piece.mapping.stack == kNoRow) {
-      result_.pools[piece.mapping.kind].live_bytes -= bytes;
+      result_.pools[piece.mapping.kind].live_bytes -= static_cast<double>(piece.bytes());
     } else {
-      Died(piece.mapping.stack, piece.mapping.birth, bytes, piece.mapping.is_first ? 1 : 0);
+      Died(piece.mapping.stack, piece.mapping.birth, piece.bytes(), 1,
+           piece.mapping.is_first ? Ending::kObject : Ending::kPiece);
     }
   }
 
@@ -516,18 +531,20 @@ class HeapReplay {
     }
   }
 
-  // Sums of events that were folded into the past: what they left behind is a survivor of that bucket.
+  // Sums of events that were folded into the past, as of the bucket they happened in: mean objects stand for
+  // them.
   void Fold(const trace::FoldRecord& fold) {
     const uint32_t row = HeapRow(fold.stack);
     StackRow& r = totals_.row(row);
-    SiteFlow& flow = result_.sites[r.site];
     const uint32_t bucket = static_cast<uint32_t>(std::min<uint64_t>(fold.step, bucket_));
     const double born = static_cast<double>(fold.alloc_bytes), died = static_cast<double>(fold.free_bytes);
     const double born_count = static_cast<double>(fold.alloc_count),
                  died_count = static_cast<double>(fold.free_count);
-    flow.Allocated(bucket, born, born_count);
-    flow.Freed(bucket, bucket, died, died_count);
-    flow.Survived(bucket, born - died, born_count - died_count, 0);
+    if (observer_ != nullptr && fold.alloc_count > 0)
+      observer_->OnAlloc(r.site, born / born_count, born_count, bucket);
+    if (observer_ != nullptr && fold.free_count > 0) {
+      observer_->OnFree(r.site, bucket, died / died_count, died_count, bucket, true);
+    }
     r.alloc_bytes += born;
     r.alloc_count += born_count;
     r.free_count += died_count;
@@ -537,46 +554,59 @@ class HeapReplay {
     result_.folded_events += fold.alloc_count + fold.free_count;
   }
 
-  void Finish() {
-    for (auto& [stream, limbo] : limbo_) {  // killed within a realloc: the object was still there
-      if (limbo.is_valid) Survive(limbo.object, limbo.parts.empty() ? nullptr : &limbo.parts);
-    }
-    Tick(UINT64_MAX - 1);
-    while (bucket_ < options_.bucket_ends.size()) CloseBucket();
-    CloseBucket();
-    const auto survive = [this](const LiveObject& object) {
-      Survive(object, object.flags & kObjectParts ? &parts_.find(object.address)->second : nullptr);
-    };
-    live_.ForEach(survive);
-    python_.ForEach(survive);
-    mappings_.ForEach([this](const MappingPiece& piece) {
-      if (piece.mapping.stack == kNoRow) return;
-      result_.sites[totals_.row(piece.mapping.stack).site].Survived(
-          piece.mapping.birth, static_cast<double>(piece.bytes()), piece.mapping.is_first ? 1 : 0, 0);
-    });
-    for (SiteFlow& flow : result_.sites) flow.Finish();
-    totals_.SettlePeaks();
-    result_.stacks = totals_.rows();
-    result_.peak_bytes = totals_.peak_bytes();
+  // Notes what is live as retained and stops observing.
+  void TakeRetained() {
+    if (has_retained_) return;
+    has_retained_ = true;
+    observer_ = nullptr;
+    retained_.reserve(totals_.rows().size());
+    for (const StackRow& row : totals_.rows()) retained_.push_back({row.live_bytes, row.live_count});
     result_.live_objects = live_.size() + python_.size();
     result_.live_table_bytes = live_.capacity_bytes() + python_.capacity_bytes();
+    if (!options_.on_retained) return;
+    for (auto& [stream, limbo] :
+         limbo_) {  // between the halves of a realloc, or killed there: still one object
+      if (limbo.is_valid) Show(limbo.object, limbo.parts.empty() ? nullptr : &limbo.parts);
+    }
+    const auto show = [this](const LiveObject& object) {
+      Show(object, object.flags & kObjectParts ? &parts_.find(object.address)->second : nullptr);
+    };
+    live_.ForEach(show);
+    python_.ForEach(show);
+    mappings_.ForEach([this](const MappingPiece& piece) {
+      if (piece.mapping.stack == kNoRow) return;
+      options_.on_retained({piece.mapping.stack, piece.mapping.birth, static_cast<double>(piece.bytes()),
+                            piece.mapping.is_first ? 1.0 : 0.0, 0, false});
+    });
   }
 
-  void Survive(const LiveObject& object, const std::vector<Part>* parts) {
-    SiteFlow& flow = result_.sites[totals_.row(object.stack).site];
-    if (object.flags & kObjectTensor) flow.tensor_count += Weight(object.rate, object.bytes);
+  void Show(const LiveObject& object, const std::vector<Part>* parts) {
+    const bool is_tensor = object.flags & kObjectTensor;
     if (parts == nullptr) {
       const double p = result_.has_sampling ? RecordedProbability(rates_[object.rate], object.bytes) : 1;
-      flow.Survived(object.birth, static_cast<double>(object.bytes) / p, 1 / p,
-                    SampleVariance(p, object.bytes));
+      options_.on_retained({object.stack, object.birth, static_cast<double>(object.bytes) / p, 1 / p,
+                            SampleVariance(p, object.bytes), is_tensor});
       return;
     }
     double count = 1;
     for (const Part& part : *parts) {
-      result_.sites[totals_.row(part.row).site].Survived(part.birth, static_cast<double>(part.bytes), count,
-                                                         0);
+      options_.on_retained({part.row, part.birth, static_cast<double>(part.bytes), count, 0, is_tensor});
       count = 0;
     }
+  }
+
+  void Finish() {
+    Tick(UINT64_MAX - 1);
+    while (bucket_ < options_.bucket_ends.size()) CloseBucket();
+    CloseBucket();
+    TakeRetained();
+    totals_.SettlePeaks();
+    result_.stacks = totals_.rows();
+    for (size_t i = 0; i < result_.stacks.size(); ++i) {
+      result_.stacks[i].live_bytes = i < retained_.size() ? retained_[i].bytes : 0;
+      result_.stacks[i].live_count = i < retained_.size() ? retained_[i].count : 0;
+    }
+    result_.peak_bytes = totals_.peak_bytes();
   }
 
   const reader::TraceReader& reader_;
@@ -590,11 +620,19 @@ class HeapReplay {
   MappingTable mappings_;
   absl::flat_hash_map<uint64_t, std::vector<Part>> parts_;  // by address
   absl::flat_hash_map<uint32_t, Limbo> limbo_;              // by stream
-  OwedFrees late_;     // still to come: their objects have ended already
-  OwedFrees waiting_;  // came before the allocations they belong to
+  OwedFrees late_;                                          // still to come: their objects have ended already
+  OwedFrees waiting_;                                       // came before the allocations they belong to
   std::vector<trace::RateRecord> rates_;
+  struct Retained {
+    double bytes;
+    double count;
+  };
+  std::vector<Retained> retained_;  // by row
+  bool has_retained_ = false;
+  ReplayObserver* observer_;
   bool is_multi_stream_ = false;
   uint32_t bucket_ = 0;
+  double reading_peak_ = 0;
   double bucket_peak_ = 0;
   size_t ledger_next_ = 0;
   size_t rate_next_ = 0;

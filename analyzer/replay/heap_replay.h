@@ -27,15 +27,42 @@
 #include "absl/status/statusor.h"
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
-#include "analyzer/replay/site_flows.h"
 #include "analyzer/replay/stack_totals.h"
 
 namespace plateau::replay {
 
+// Told of every change of what is live, in the order of buckets. `bytes` of one object, `weight` how many
+// such objects it stands for (1 unless sampled).
+class ReplayObserver {
+ public:
+  virtual ~ReplayObserver() = default;
+  virtual void OnAlloc(uint32_t site, double bytes, double weight, uint32_t bucket) = 0;
+  // `is_object` false: a piece of an object that grew, whose first piece carries the count.
+  virtual void OnFree(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket,
+                      bool is_object) = 0;
+  virtual void OnGrow(uint32_t site, double bytes, double weight, uint32_t bucket) = 0;
+  virtual void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) = 0;
+};
+
+// An object that was live when the replay was asked to look.
+struct LiveView {
+  uint32_t row;  // index into ReplayResult::stacks
+  uint32_t birth;
+  double bytes;     // weighted
+  double count;     // weighted; 0 for a piece
+  double variance;  // of bytes, from sampling
+  bool is_tensor;
+};
+
 struct ReplayOptions {
-  // Times at which buckets 0, 1, ... end, ascending; what comes after the last is one more bucket. At most
-  // 65534.
+  // Times at which buckets 0, 1, ... end, ascending; what comes after the last is one more bucket.
   std::vector<uint64_t> bucket_ends;
+  // What is retained is what lives when this bucket ends; later buckets (teardown) are replayed for the
+  // totals and the timeline, but no longer observed. Defaults to the end of the trace.
+  uint32_t last_bucket = UINT32_MAX;
+  ReplayObserver* observer = nullptr;  // may be null
+  // Called for everything live at the end of last_bucket. May be empty.
+  std::function<void(const LiveView& object)> on_retained;
   // Which site a stack belongs to, asked once per (pool, canonical node). Sites are numbered from 0.
   std::function<uint32_t(Pool pool, uint32_t node)> site_of;
   // Told of every device event in order, with the bucket it falls into. May be empty.
@@ -54,12 +81,15 @@ struct PoolLevel {
   double peak_bytes = 0;
 };
 
+struct LedgerLive {
+  std::array<double, kPools> pool_bytes{};
+  double live_peak_bytes = 0;  // highest since the reading before
+};
+
 struct ReplayResult {
-  std::vector<StackRow> stacks;
-  std::vector<SiteFlow> sites;
+  std::vector<StackRow> stacks;      // live_bytes and live_count as of the end of last_bucket
   std::vector<BucketLevel> buckets;  // one per bucket
-  std::vector<std::array<double, kPools>>
-      ledger_live;  // live bytes per pool at each reading of Definitions::ledger
+  std::vector<LedgerLive> ledger;    // one per reading of Definitions::ledger
   std::array<PoolLevel, kPools> pools{};
   double peak_bytes = 0;
   uint32_t peak_bucket = 0;

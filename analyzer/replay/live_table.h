@@ -20,12 +20,12 @@ enum ObjectFlags : uint8_t {
 };
 
 struct LiveObject {
-  uint64_t address;  // 0: an empty slot
+  uint64_t address : 48;  // user space; 0: an empty slot
+  uint64_t rate : 8;      // which sampling rate it was recorded at
+  uint64_t flags : 8;
   uint64_t bytes;
   uint32_t stack;  // index into StackTotals
-  uint16_t birth;  // bucket
-  uint8_t rate;    // which sampling rate it was recorded at
-  uint8_t flags;
+  uint32_t birth;  // bucket of the clock
 };
 static_assert(sizeof(LiveObject) == 24);
 

@@ -23,12 +23,75 @@ node node=2 parent=0 location=2
 node node=3 parent=0 location=3
 )";
 
-ReplayResult Replay(const std::string& text, std::vector<uint64_t> bucket_ends = {}) {
+struct Flow {
+  double alloc_bytes = 0, free_bytes = 0, freed_count = 0;
+};
+
+struct Survivors {
+  double bytes = 0, count = 0, variance = 0, tensors = 0;
+};
+
+struct Replayed : ReplayResult {
+  std::map<std::pair<uint32_t, uint32_t>, Flow> flows;           // (site, bucket)
+  std::map<std::pair<uint32_t, uint32_t>, Survivors> survivors;  // (site, birth)
+  std::map<uint32_t, double> deaths;                             // age -> count
+};
+
+class FlowObserver : public ReplayObserver {
+ public:
+  explicit FlowObserver(Replayed* out) : out_(*out) {}
+  void OnAlloc(uint32_t site, double bytes, double weight, uint32_t bucket) override {
+    out_.flows[{site, bucket}].alloc_bytes += bytes * weight;
+  }
+  void OnFree(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket,
+              bool is_object) override {
+    out_.flows[{site, bucket}].free_bytes += bytes * weight;
+    out_.deaths[bucket - birth] += is_object ? weight : 0;
+  }
+  void OnGrow(uint32_t site, double bytes, double weight, uint32_t bucket) override {
+    OnAlloc(site, bytes, weight, bucket);
+  }
+  void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) override {
+    OnFree(site, birth, bytes, weight, bucket, false);
+  }
+
+ private:
+  Replayed& out_;
+};
+
+Replayed Replay(const std::string& text, std::vector<uint64_t> bucket_ends = {},
+                uint32_t last_bucket = UINT32_MAX) {
   const std::string path = testing::WriteTemporary("replay.plt", testing::TraceFromText(kNodes + text));
   const auto reader = reader::TraceReader::Open(path);
   EXPECT_TRUE(reader.ok()) << reader.status();
   const auto definitions = CollectDefinitions(**reader);
-  return ReplayHeap(**reader, *definitions, {.bucket_ends = std::move(bucket_ends), .site_of = SiteOf});
+  Replayed replayed;
+  FlowObserver observer(&replayed);
+  std::vector<LiveView> retained;
+  ReplayOptions options;
+  options.bucket_ends = std::move(bucket_ends);
+  options.last_bucket = last_bucket;
+  options.observer = &observer;
+  options.site_of = SiteOf;
+  options.on_retained = [&](const LiveView& object) { retained.push_back(object); };
+  static_cast<ReplayResult&>(replayed) = ReplayHeap(**reader, *definitions, options);
+  for (const LiveView& object : retained) {
+    Survivors& s = replayed.survivors[{replayed.stacks[object.row].site, object.birth}];
+    s.bytes += object.bytes;
+    s.count += object.count;
+    s.variance += object.variance;
+    s.tensors += object.is_tensor ? object.count : 0;
+  }
+  // What is retained is the same whichever way it is counted.
+  double rows = 0, births = 0, flows = 0;
+  for (const StackRow& row : replayed.stacks) rows += row.live_bytes;
+  for (const auto& [key, s] : replayed.survivors) births += s.bytes;
+  for (const auto& [key, flow] : replayed.flows) flows += flow.alloc_bytes - flow.free_bytes;
+  EXPECT_NEAR(rows, flows, 1e-6 * (1 + rows));
+  if (replayed.folded_events == 0) {
+    EXPECT_NEAR(rows, births, 1e-6 * (1 + rows));
+  }
+  return replayed;
 }
 
 double Live(const ReplayResult& result, uint32_t site) {
@@ -43,16 +106,13 @@ double LiveCount(const ReplayResult& result, uint32_t site) {
   return count;
 }
 
-double Survived(const ReplayResult& result, uint32_t site, uint32_t birth) {
-  if (site >= result.sites.size()) return 0;
-  for (const Survivors& s : result.sites[site].survivors) {
-    if (s.bucket == birth) return s.bytes;
-  }
-  return 0;
+double Survived(const Replayed& result, uint32_t site, uint32_t birth) {
+  const auto it = result.survivors.find({site, birth});
+  return it == result.survivors.end() ? 0 : it->second.bytes;
 }
 
 TEST(HeapReplayTest, LiveBytesAreWhatWasNotFreed) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 @10 alloc address=0x100 bytes=10001 stack=1
 @20 alloc address=0x200 bytes=10002 stack=2
 @30 free address=0x100
@@ -66,7 +126,7 @@ TEST(HeapReplayTest, LiveBytesAreWhatWasNotFreed) {
 }
 
 TEST(HeapReplayTest, ShareOfThePeakIsWhatEachStackHeldThen) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 alloc address=0x100 bytes=1000 stack=1
 alloc address=0x200 bytes=5000 stack=2
 free address=0x200
@@ -82,13 +142,13 @@ free address=0x100
 }
 
 TEST(HeapReplayTest, FreeOfUnknownAddressIsCounted) {
-  const ReplayResult r = Replay("free address=0x500\n@9 alloc address=0x100 bytes=10001 stack=1\n");
+  const Replayed r = Replay("free address=0x500\n@9 alloc address=0x100 bytes=10001 stack=1\n");
   EXPECT_EQ(r.unknown_frees, 1u);
   EXPECT_EQ(Live(r, 1), 10001);
 }
 
 TEST(HeapReplayTest, SurvivorsAreKeptByTheBucketOfTheirBirth) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 @5 alloc address=0x100 bytes=1 stack=1
 @15 alloc address=0x200 bytes=20 stack=1
 @16 alloc address=0x210 bytes=7 stack=1
@@ -96,25 +156,40 @@ TEST(HeapReplayTest, SurvivorsAreKeptByTheBucketOfTheirBirth) {
 @25 alloc address=0x300 bytes=300 stack=1
 @26 free address=0x100
 )",
-                                {10, 20});
+                            {10, 20});
   EXPECT_EQ(Survived(r, 1, 0), 0);
   EXPECT_EQ(Survived(r, 1, 1), 20);
   EXPECT_EQ(Survived(r, 1, 2), 300);
-  const SiteFlow& flow = r.sites[1];
-  ASSERT_EQ(flow.buckets.size(), 3u);
-  EXPECT_EQ(flow.buckets[1].alloc_bytes, 27);
-  EXPECT_EQ(flow.buckets[1].free_bytes, 7);
-  EXPECT_EQ(flow.death_count[0], 1);  // freed in its own bucket
-  EXPECT_EQ(flow.death_count[2], 1);  // two buckets old
+  EXPECT_EQ(r.flows.at({1, 1}).alloc_bytes, 27);
+  EXPECT_EQ(r.flows.at({1, 1}).free_bytes, 7);
+  EXPECT_EQ(r.deaths.at(0), 1);  // freed in its own bucket
+  EXPECT_EQ(r.deaths.at(2), 1);  // two buckets old
   ASSERT_EQ(r.buckets.size(), 3u);
   EXPECT_EQ(r.buckets[1].live_bytes, 21);
   EXPECT_EQ(r.buckets[1].live_peak_bytes, 28);
   EXPECT_EQ(r.buckets[2].live_bytes, 320);
 }
 
+TEST(HeapReplayTest, WhatTeardownFreesStaysRetained) {
+  const Replayed r = Replay(R"(
+@5 alloc address=0x100 bytes=10001 stack=1
+@15 alloc address=0x200 bytes=10002 stack=2
+@25 free address=0x100
+@26 free address=0x200
+@27 alloc address=0x300 bytes=50000 stack=3
+)",
+                            {10, 20}, 1);
+  EXPECT_EQ(Live(r, 1), 10001);
+  EXPECT_EQ(Live(r, 2), 10002);
+  EXPECT_EQ(Live(r, 3), 0);
+  EXPECT_EQ(r.buckets[2].live_bytes, 50000);
+  EXPECT_EQ(r.peak_bytes, 50000);
+  EXPECT_EQ(r.unknown_frees, 0u);
+}
+
 TEST(HeapReplayTest, LateFreeOfAnotherThreadDoesNotEndTheNewObject) {
   // Thread 2 allocated the address after thread 1 freed it, but its stamp is older.
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 stream 1
 @10 alloc address=0x100 bytes=10001 stack=1
 @30 free address=0x100
@@ -130,7 +205,7 @@ alloc address=0x100 bytes=10002 stack=2
 }
 
 TEST(HeapReplayTest, FreeThatCameBeforeItsAllocEndsIt) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 stream 1
 @10 time
 @30 alloc address=0x100 bytes=10001 stack=1
@@ -144,7 +219,7 @@ free address=0x100
 }
 
 TEST(HeapReplayTest, FreeOfLongAgoDoesNotEndALaterObject) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 stream 1
 @10 time
 @300 alloc address=0x100 bytes=10001 stack=1
@@ -158,7 +233,7 @@ free address=0x100
 }
 
 TEST(HeapReplayTest, LostFreeDoesNotSwallowALaterOne) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 stream 1
 @10 alloc address=0x100 bytes=10001 stack=1
 stream 2
@@ -170,12 +245,12 @@ stream 2
 }
 
 TEST(HeapReplayTest, ReallocKeepsTheBirthOfTheOldBytes) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 @5 alloc address=0x100 bytes=1000 stack=1
 @15 free address=0x100 realloc
 @16 alloc address=0x900 bytes=1500 stack=2 realloc
 )",
-                                {10});
+                            {10});
   EXPECT_EQ(Live(r, 1), 1000);
   EXPECT_EQ(Live(r, 2), 500);
   EXPECT_EQ(Survived(r, 1, 0), 1000);
@@ -190,7 +265,7 @@ TEST(HeapReplayTest, ShrinkingEndsTheYoungestBytesAndFreeEndsAllParts) {
 @15 free address=0x100 realloc
 @16 alloc address=0x900 bytes=1500 stack=2 realloc
 )";
-  ReplayResult r = Replay(
+  Replayed r = Replay(
       grown + "@17 free address=0x900 realloc\n@18 alloc address=0x900 bytes=800 stack=3 realloc\n", {10});
   EXPECT_EQ(Live(r, 1), 800);
   EXPECT_EQ(Live(r, 2), 0);
@@ -203,7 +278,7 @@ TEST(HeapReplayTest, ShrinkingEndsTheYoungestBytesAndFreeEndsAllParts) {
 }
 
 TEST(HeapReplayTest, FailedReallocKeepsTheObject) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 @5 alloc address=0x100 bytes=1000 stack=1
 @15 free address=0x100 realloc
 realloc_cancel
@@ -216,13 +291,13 @@ realloc_cancel
 }
 
 TEST(HeapReplayTest, ObjectKilledWithinItsReallocIsStillThere) {
-  const ReplayResult r = Replay("alloc address=0x100 bytes=1000 stack=1\nfree address=0x100 realloc\nopen\n");
+  const Replayed r = Replay("alloc address=0x100 bytes=1000 stack=1\nfree address=0x100 realloc\nopen\n");
   EXPECT_EQ(Live(r, 1), 1000);
   EXPECT_EQ(Survived(r, 1, 0), 1000);
 }
 
 TEST(HeapReplayTest, OldAddressMayBeTakenWhileItsObjectIsInRealloc) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 stream 1
 @10 alloc address=0x100 bytes=1000 stack=1
 @20 free address=0x100 realloc
@@ -235,7 +310,7 @@ stream 2
 }
 
 TEST(HeapReplayTest, MappingsAreTheirOwnPoolAndMayEndInParts) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 map address=0x100000 bytes=40960 prot=3 stack=1
 unmap address=0x102000 bytes=8192
 remap old=0x100000 old_bytes=8192 new=0x900000 new_bytes=16384 stack=2
@@ -251,7 +326,7 @@ map address=0x600000 bytes=4096 prot=3 kind=shared stack=1
 }
 
 TEST(HeapReplayTest, PymallocArenasAreNotCountedBesideTheirContents) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 map address=0x700000 bytes=1048576 prot=3 stack=1
 map address=0xA00000 bytes=1048576 prot=3 stack=2
 alloc_in source=1 address=0x700040 bytes=48 stack=3
@@ -265,21 +340,21 @@ free_in source=1 address=0x700040
 }
 
 TEST(HeapReplayTest, TensorsAreCountedAmongTheSurvivors) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 alloc address=0x100 bytes=4096 stack=1
 tensor address=0x100 bytes=4096
 alloc address=0x2000 bytes=4096 stack=1
 tensor address=0x2000 bytes=4096
 tensor_gone address=0x2000
 )");
-  EXPECT_EQ(r.sites[1].tensor_count, 1);
+  EXPECT_EQ(r.survivors.at({1, 0}).tensors, 1);
 }
 
 TEST(HeapReplayTest, FoldedEventsCountInTheBucketTheyBelongTo) {
-  const ReplayResult r =
+  const Replayed r =
       Replay("@25 fold stack=1 step=1 allocs=10 alloc_bytes=1000 frees=4 free_bytes=400\n", {10, 20});
   EXPECT_EQ(Live(r, 1), 600);
-  EXPECT_EQ(Survived(r, 1, 1), 600);
+  EXPECT_EQ(r.flows.at({1, 1}).alloc_bytes, 1000);
   EXPECT_EQ(r.folded_events, 14u);
 }
 
@@ -294,16 +369,15 @@ TEST(HeapReplayTest, SampledBytesAreWeightedWithoutBias) {
     }
   }
   text += "alloc address=0x7000000000 bytes=16384 stack=2\n";
-  const ReplayResult r = Replay(text);
+  const Replayed r = Replay(text);
   const double sigma = std::sqrt(20000 * 1e6 * (1 - p) / p);
   EXPECT_NEAR(Live(r, 1), 2e7, 3 * sigma);
   EXPECT_EQ(Live(r, 2), 16384);
-  ASSERT_EQ(r.sites[1].survivors.size(), 1u);
-  EXPECT_NEAR(std::sqrt(r.sites[1].survivors[0].variance), sigma, 0.2 * sigma);
+  EXPECT_NEAR(std::sqrt(r.survivors.at({1, 0}).variance), sigma, 0.2 * sigma);
 }
 
 TEST(HeapReplayTest, ChangeOfRateDoesNotChangeTheWeightOfOlderObjects) {
-  const ReplayResult r = Replay(R"(
+  const Replayed r = Replay(R"(
 header mode=default sample=1000 exact_from=16384
 @10 alloc address=0x100 bytes=1000 stack=1
 @20 rate mode=default exact_from=16384 sample=100000
@@ -348,7 +422,7 @@ Storm MakeStorm(int addresses) {
 
 TEST(HeapReplayTest, ThreadsThatShareAddressesEndInTheTruth) {
   const Storm storm = MakeStorm(20000);
-  const ReplayResult r = Replay(storm.text);
+  const Replayed r = Replay(storm.text);
   std::map<int, double> expected;
   for (const auto& [address, what] : storm.live) expected[what.second] += what.first;
   for (int stack = 1; stack <= 3; ++stack) EXPECT_EQ(Live(r, stack), expected[stack]) << "stack " << stack;
@@ -359,7 +433,7 @@ TEST(HeapReplayTest, ThreadsThatHammerAFewAddressesStayBalanced) {
   // Several lives of one address within one stamp: whose object is the last cannot be told, how many live
   // can.
   const Storm storm = MakeStorm(40);
-  const ReplayResult r = Replay(storm.text);
+  const Replayed r = Replay(storm.text);
   EXPECT_EQ(r.live_objects, storm.live.size());
   EXPECT_LT(r.unknown_frees, 60u);  // one in a thousand
 }

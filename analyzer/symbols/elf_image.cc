@@ -1,0 +1,158 @@
+#include "analyzer/symbols/elf_image.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace plateau::symbols {
+namespace {
+
+constexpr size_t kMaxInlineDepth = 128;
+
+const Dwfl_Callbacks* Callbacks() {
+  static const Dwfl_Callbacks callbacks = [] {
+    unsetenv("DEBUGINFOD_URLS");  // libdwfl would ask servers
+    Dwfl_Callbacks c{};
+    c.find_elf = dwfl_build_id_find_elf;
+    c.find_debuginfo = dwfl_standard_find_debuginfo;
+    c.section_address = dwfl_offline_section_address;
+    return c;
+  }();
+  return &callbacks;
+}
+
+// The name a DIE or its abstract origin carries, mangled when there is such a form.
+std::string NameOf(Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  for (const unsigned int name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+    if (dwarf_attr_integrate(die, name, &attribute) != nullptr) {
+      if (const char* text = dwarf_formstring(&attribute)) return text;
+    }
+  }
+  const char* text = dwarf_diename(die);
+  return text != nullptr ? text : "";
+}
+
+uint64_t Number(Dwarf_Die* die, unsigned int name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_attr_integrate(die, name, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0)
+    return 0;
+  return value;
+}
+
+// "/src/./a.cc", or "dir/a.cc" made whole with the unit's directory.
+std::string WholePath(const char* file, Dwarf_Die* unit) {
+  if (file == nullptr) return "";
+  if (file[0] == '/') return file;
+  Dwarf_Attribute attribute;
+  const char* directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+  return directory != nullptr ? absl::StrCat(directory, "/", file) : file;
+}
+
+std::string FilePath(Dwarf_Die* unit, uint64_t file_index) {
+  Dwarf_Files* files = nullptr;
+  size_t count = 0;
+  if (dwarf_getsrcfiles(unit, &files, &count) != 0 || file_index >= count) return "";
+  return WholePath(dwarf_filesrc(files, file_index, nullptr, nullptr), unit);
+}
+
+struct Scopes {
+  Dwarf_Die* dies = nullptr;
+  int count = 0;
+  ~Scopes() { std::free(dies); }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path,
+                                                         const std::string& build_id) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
+  std::unique_ptr<ElfImage> image(new ElfImage);
+  image->dwfl_ = dwfl_begin(Callbacks());
+  if (image->dwfl_ == nullptr) {
+    close(fd);
+    return absl::InternalError(dwfl_errmsg(-1));
+  }
+  dwfl_report_begin(image->dwfl_);
+  image->module_ = dwfl_report_elf(image->dwfl_, path.c_str(), path.c_str(), fd, 0, true);
+  dwfl_report_end(image->dwfl_, nullptr, nullptr);
+  if (image->module_ == nullptr) {
+    close(fd);
+    return absl::FailedPreconditionError(absl::StrCat(path, ": ", dwfl_errmsg(-1)));
+  }
+  if (!build_id.empty()) {
+    const unsigned char* bits = nullptr;
+    GElf_Addr where = 0;
+    const int bytes = dwfl_module_build_id(image->module_, &bits, &where);
+    const std::string found(reinterpret_cast<const char*>(bits), bytes > 0 ? static_cast<size_t>(bytes) : 0);
+    if (found != build_id) {
+      return absl::FailedPreconditionError(absl::StrCat(path, ": changed since the recording (build id ",
+                                                        absl::BytesToHexString(found), " instead of ",
+                                                        absl::BytesToHexString(build_id), ")"));
+    }
+  }
+  return image;
+}
+
+ElfImage::~ElfImage() {
+  if (dwfl_ != nullptr) dwfl_end(dwfl_);
+}
+
+std::string ElfImage::SymbolAt(uint64_t address) {
+  GElf_Off offset = 0;
+  GElf_Sym symbol;
+  const char* name = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
+  // A symbol far before the address is a neighbour, unless it says how long it is.
+  constexpr uint64_t kFarBytes = 1 << 20;
+  if (name == nullptr || (symbol.st_size == 0 && offset > kFarBytes)) return "";
+  return name;
+}
+
+std::vector<SourceFrame> ElfImage::Resolve(uint64_t address) {
+  std::vector<SourceFrame> frames;
+  SourceFrame innermost;
+  if (Dwfl_Line* line = dwfl_module_getsrc(module_, address)) {
+    const char* file = dwfl_lineinfo(line, nullptr, &innermost.line, nullptr, nullptr, nullptr);
+    Dwarf_Die* line_unit = dwfl_linecu(line);
+    innermost.file = line_unit != nullptr ? WholePath(file, line_unit) : file != nullptr ? file : "";
+  }
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
+  Scopes at, around;
+  if (unit != nullptr) at.count = dwarf_getscopes(unit, address - bias, &at.dies);
+  // The scopes of the innermost DIE itself, so that what surrounds an inlined function is where it was
+  // inlined.
+  if (at.count > 0) around.count = dwarf_getscopes_die(&at.dies[0], &around.dies);
+  SourceFrame current = innermost;
+  for (int i = 0; i < around.count && frames.size() < kMaxInlineDepth; ++i) {
+    Dwarf_Die* die = &around.dies[i];
+    const int tag = dwarf_tag(die);
+    if (tag == DW_TAG_subprogram) {
+      current.function = NameOf(die);
+      frames.push_back(current);
+      return frames;
+    }
+    if (tag != DW_TAG_inlined_subroutine) continue;
+    current.function = NameOf(die);
+    frames.push_back(current);
+    current = {"", FilePath(unit, Number(die, DW_AT_call_file)),
+               static_cast<int>(Number(die, DW_AT_call_line))};
+  }
+  current.function = SymbolAt(address);
+  if (!current.function.empty() || !current.file.empty()) frames.push_back(current);
+  return frames;
+}
+
+}  // namespace plateau::symbols

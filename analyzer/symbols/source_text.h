@@ -1,0 +1,25 @@
+// Lines of source files, for showing the line a site points to.
+//
+// Reads a file when first asked; a file that is missing, huge or no text gives "". Not thread-safe.
+#ifndef PLATEAU_ANALYZER_SYMBOLS_SOURCE_TEXT_H_
+#define PLATEAU_ANALYZER_SYMBOLS_SOURCE_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace plateau::symbols {
+
+class SourceText {
+ public:
+  // Line `line` (from 1) without the white space around it.
+  std::string Line(const std::string& path, int line);
+
+ private:
+  absl::flat_hash_map<std::string, std::vector<std::string>> files_;
+};
+
+}  // namespace plateau::symbols
+
+#endif  // PLATEAU_ANALYZER_SYMBOLS_SOURCE_TEXT_H_

@@ -1,0 +1,44 @@
+// Addresses of a recording to functions and lines, with everything already asked for remembered.
+//
+// Modules are opened when first needed; one that is missing or has changed since (build id) is reported once
+// in problems() and answered with nothing, so the caller prints "module+0xoffset". Not thread-safe.
+#ifndef PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
+#define PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/symbols/elf_image.h"
+
+namespace plateau::symbols {
+
+class Symbolizer {
+ public:
+  // The levels of the call that returns to `address`, innermost inlined function first; names demangled.
+  // Empty when nothing is known about it.
+  const std::vector<SourceFrame>& Resolve(const std::string& path, const std::string& build_id,
+                                          uint64_t address);
+
+  // The mangled symbol that contains the call, without line information. Empty when unknown.
+  std::string SymbolAt(const std::string& path, const std::string& build_id, uint64_t address);
+
+  // One sentence per module that could not be used.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  struct Entry {
+    std::unique_ptr<ElfImage> image;
+    absl::flat_hash_map<uint64_t, std::vector<SourceFrame>> resolved;
+  };
+  Entry& Find(const std::string& path, const std::string& build_id);
+
+  absl::flat_hash_map<std::string, std::unique_ptr<Entry>> images_;  // by path and build id
+  std::vector<std::string> problems_;
+};
+
+}  // namespace plateau::symbols
+
+#endif  // PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
