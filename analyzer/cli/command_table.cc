@@ -7,10 +7,12 @@ namespace plateau::cli {
 
 // One line per command; each lives in NAME_command.cc.
 const Command& DumpCommand();
+const Command& VerdictCommand();
 
 const std::vector<const Command*>& CommandTable() {
   static const std::vector<const Command*> table = {
       &DumpCommand(),
+      &VerdictCommand(),
   };
   return table;
 }

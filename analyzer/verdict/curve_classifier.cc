@@ -100,6 +100,7 @@ std::vector<Contender> CurveJudge::Contenders() const {
   for (const CurveModel* model : order) {
     if (model->bic - order.front()->bic < kStrongBic) kept.push_back(model);
   }
+  if (kept.empty()) kept.push_back(order.front());  // scores that overflowed
   for (const auto& [large, small] : {std::pair{CurveShape::kSaturationLine, CurveShape::kSaturation},
                                      {CurveShape::kBrokenLine, CurveShape::kHinge}}) {
     if (!in_set(large) || !in_set(small)) continue;
@@ -378,11 +379,11 @@ Verdict FewSamples(const Samples& samples, double last_step, double sample_dista
 
 Verdict ClassifyCurve(const series::MemoryCurve& curve, const RunContext& run) {
   Samples samples = LastRun(curve);
-  if (samples.t.size() < 2) {
+  if (samples.t.size() < 2 || samples.t.back() <= samples.t.front()) {
     Verdict verdict;
     verdict.evidence.from_log_only = true;
-    verdict.needs_samples = kMinSamples - static_cast<double>(samples.t.size());
-    return Inconclusive(verdict, Reason::kFewSamples, "fewer than two samples", std::nullopt);
+    verdict.needs_samples = std::max(1.0, kMinSamples - static_cast<double>(samples.t.size()));
+    return Inconclusive(verdict, Reason::kFewSamples, "fewer than two steps were sampled", std::nullopt);
   }
   std::vector<double> distances;
   for (size_t i = 1; i < samples.t.size(); ++i) distances.push_back(samples.t[i] - samples.t[i - 1]);

@@ -278,7 +278,7 @@ CurveModels FitCurve(Values t, Values y, const std::vector<int64_t>& event_steps
   const double rho = Lag1(ResidualsOf(*flexible, t, y));
   result.effective_samples = std::max(6.0, n * (1 - rho) / (1 + rho));
   result.noise = std::sqrt(flexible->fit.rss / n);
-  const double floor_variance = (3e-4 * level) * (3e-4 * level);
+  const double floor_variance = std::max((3e-4 * level) * (3e-4 * level), 1e-12);
   for (CurveModel& model : result.models) {
     model.bic = result.effective_samples * std::log(model.fit.rss / n + floor_variance) +
                 model.parameters * std::log(result.effective_samples);

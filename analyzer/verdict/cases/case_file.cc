@@ -44,7 +44,13 @@ absl::StatusOr<std::vector<std::string>> FindCaseFiles(const std::string& path) 
 absl::StatusOr<std::vector<VerdictCase>> ReadCaseFile(const std::string& path, const Defaults& defaults) {
   absl::StatusOr<std::string> text = ReadText(path);
   if (!text.ok()) return text.status();
-  if (absl::EndsWith(path, ".json")) return ParseJsonCases(*text, path, defaults);
+  if (absl::EndsWith(path, ".json")) {
+    if (text->find("\"plateau-event-vector/1\"") == std::string::npos)
+      return ParseJsonCases(*text, path, defaults);
+    absl::StatusOr<std::string> lines = ReadText(absl::StrCat(path, "l"));
+    if (!lines.ok()) return lines.status();
+    return ParseEventCases(*text, *lines, path, defaults);
+  }
   absl::StatusOr<VerdictCase> parsed = ParseCsvCase(*text, path, defaults);
   if (!parsed.ok()) return parsed.status();
   std::vector<VerdictCase> cases;

@@ -3,8 +3,8 @@
 // JSON: {"schema": "plateau-verdict-vectors/1", "cases": [...]}, an array of cases, or one case;
 // docs/verdicts.md lists the fields. An event vector ("plateau-event-vector/1") is replayed from the .jsonl
 // beside it, one case per site. CSV: two columns, header optional; comma, semicolon, tab or blanks between
-// them. Whatever is wrong with a file is an InvalidArgumentError that names the file, the place and what was
-// expected.
+// them. A missing file is a NotFoundError; whatever else is wrong is a DataLossError that names the file, the
+// place and what was expected.
 #ifndef PLATEAU_ANALYZER_VERDICT_CASES_CASE_FILE_H_
 #define PLATEAU_ANALYZER_VERDICT_CASES_CASE_FILE_H_
 
@@ -30,6 +30,10 @@ absl::StatusOr<std::vector<std::string>> FindCaseFiles(const std::string& path);
 // The parsers behind ReadCaseFile; `name` is for messages.
 absl::StatusOr<std::vector<VerdictCase>> ParseJsonCases(std::string_view text, const std::string& name,
                                                         const Defaults& defaults);
+// An event vector and the lines of its .jsonl: one case per site, whose arrays are compared with the expected
+// ones.
+absl::StatusOr<std::vector<VerdictCase>> ParseEventCases(std::string_view text, std::string_view event_lines,
+                                                         const std::string& name, const Defaults& defaults);
 absl::StatusOr<VerdictCase> ParseCsvCase(std::string_view text, const std::string& name,
                                          const Defaults& defaults);
 

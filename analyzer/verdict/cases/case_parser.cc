@@ -3,11 +3,13 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/verdict/cases/case_events.h"
 #include "analyzer/verdict/cases/case_file.h"
 
 namespace plateau::verdict {
@@ -210,7 +212,42 @@ VerdictCase ParseCase(const Json& object, size_t index, const Defaults& defaults
   return parsed;
 }
 
+bool SameArrays(const series::SiteSeries& a, const series::SiteSeries& b) {
+  return a.alloc_bytes == b.alloc_bytes && a.alloc_count == b.alloc_count && a.free_bytes == b.free_bytes &&
+         a.free_count == b.free_count && a.surv_bytes == b.surv_bytes && a.surv_count == b.surv_count &&
+         a.death_bytes == b.death_bytes && a.death_count == b.death_count;
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<VerdictCase>> ParseEventCases(std::string_view text, std::string_view event_lines,
+                                                         const std::string& name, const Defaults& defaults) {
+  std::vector<VerdictCase> cases;
+  try {
+    const Json document = Json::parse(text);
+    const RunContext run = ParseMeta(Member(document, "meta", "the vector"), defaults);
+    absl::StatusOr<std::unordered_map<std::string, series::SiteSeries>> sites =
+        AccumulateEvents(event_lines, name, run.steps);
+    if (!sites.ok()) return sites.status();
+    const Json& expected = Member(document, "expected", "the vector");
+    for (const auto& [site, object] : expected.items()) {
+      VerdictCase one;
+      one.id =
+          absl::StrCat(IsGiven(document, "name") ? document["name"].get<std::string>() : name, "/", site);
+      one.family = "events";
+      one.run = run;
+      if (!sites->contains(site)) throw Malformed(absl::StrCat("no event names the site \"", site, "\""));
+      one.site = sites->at(site);
+      one.expected = ParseExpectation(object);
+      one.arrays_match = SameArrays(
+          one.site, ParseSite(Member(object, "arrays", site), absl::StrCat(site, ".arrays"), run.steps));
+      cases.push_back(std::move(one));
+    }
+  } catch (const std::exception& error) {
+    return absl::DataLossError(absl::StrCat(name, ": ", error.what()));
+  }
+  return cases;
+}
 
 absl::StatusOr<std::vector<VerdictCase>> ParseJsonCases(std::string_view text, const std::string& name,
                                                         const Defaults& defaults) {

@@ -31,7 +31,7 @@ TEST_P(VectorsTest, EveryVerdictIsAcceptedAndNumbersAgree) {
           << one.id << " differs between two runs";
     }
   }
-  EXPECT_GT(score.with_expectation, 10);
+  EXPECT_GE(score.with_expectation, 7);
   EXPECT_EQ(score.right, score.with_expectation);
   EXPECT_EQ(score.false_leaks, 0);
   EXPECT_EQ(score.numbers_off, 0);
@@ -39,7 +39,8 @@ TEST_P(VectorsTest, EveryVerdictIsAcceptedAndNumbersAgree) {
   for (const std::string& complaint : score.complaints) ADD_FAILURE() << complaint;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, VectorsTest, testing::Values("seed.json", "site", "series", "process"),
+INSTANTIATE_TEST_SUITE_P(Tiers, VectorsTest,
+                         testing::Values("seed.json", "site", "series", "process", "events"),
                          [](const auto& test) {
                            return std::string(test.param).substr(0, 4) + std::to_string(test.index);
                          });

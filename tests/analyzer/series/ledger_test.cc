@@ -1,0 +1,75 @@
+#include "analyzer/series/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "analyzer/series/copy_on_write.h"
+
+namespace plateau::series {
+namespace {
+
+LedgerSample Sample(double step) {
+  LedgerSample sample;
+  sample.step = step;
+  sample.rss_anon = 1000;
+  sample.rss_file = 200;
+  sample.rss_shmem = 50;
+  sample.allocator_held = 700;
+  sample.live = 600;
+  sample.mapped_live = 150;
+  sample.own = 30;
+  sample.live_peak = 900;
+  return sample;
+}
+
+TEST(LedgerTest, PartsAddUpToRss) {
+  const LedgerParts parts = Decompose(Sample(1));
+  EXPECT_EQ(parts.rss, 1250);
+  EXPECT_EQ(parts.live, 750);
+  EXPECT_EQ(parts.allocator_gap, 100);
+  EXPECT_EQ(parts.unexplained, 1250 - 750 - 100 - 200 - 50 - 30);
+  EXPECT_EQ(parts.sum(), parts.rss);
+}
+
+TEST(LedgerTest, UntouchedMemoryMakesTheRemainderNegative) {
+  LedgerSample sample = Sample(1);
+  sample.live = 5000;  // asked for, never written
+  const LedgerParts parts = Decompose(sample);
+  EXPECT_EQ(parts.allocator_gap, 0);
+  EXPECT_LT(parts.unexplained, 0);
+  EXPECT_EQ(parts.sum(), parts.rss);
+}
+
+TEST(LedgerTest, LastSampleOfAStepCountsAndThePeakIsKept) {
+  LedgerSample first = Sample(3);
+  first.live_peak = 5000;
+  LedgerSample second = Sample(3);
+  second.rss_anon = 2000;
+  const ProcessSeries series = ToProcessSeries({Sample(2), first, second});
+  ASSERT_EQ(series.step.size(), 2u);
+  EXPECT_EQ(series.rss[1], 2000 + 200 + 50 - 30) << "without Plateau's own bytes";
+  EXPECT_EQ(series.live_peak[1], 5000);
+  EXPECT_EQ(series.held[1], 700 + 150);
+}
+
+TEST(CopyOnWriteTest, DirtyPagesBelongToTheBlocksUnderThem) {
+  const std::vector<ParentBlock> blocks = {{.address = 0x3000, .bytes = 0x1000, .site = 7},
+                                           {.address = 0x1000, .bytes = 0x1000, .site = 3}};
+  const auto result = AttributeCopies(blocks, {{.begin = 0x1000, .end = 0x4000, .dirty_bytes = 0x3000}});
+  ASSERT_EQ(result.sites.size(), 2u);
+  EXPECT_EQ(result.sites[0].site, 3u);
+  EXPECT_EQ(result.sites[0].bytes, 0x1000);
+  EXPECT_EQ(result.sites[1].site, 7u);
+  EXPECT_EQ(result.without_block, 0x1000);
+}
+
+TEST(CopyOnWriteTest, PartlyDirtyRangeIsSharedOut) {
+  const std::vector<ParentBlock> blocks = {{.address = 0x1000, .bytes = 0x3000, .site = 1},
+                                           {.address = 0x4000, .bytes = 0x1000, .site = 2}};
+  const auto result = AttributeCopies(blocks, {{.begin = 0x1000, .end = 0x5000, .dirty_bytes = 0x2000}});
+  EXPECT_EQ(result.sites[0].bytes, 0x3000 / 2);
+  EXPECT_EQ(result.sites[1].bytes, 0x1000 / 2);
+  EXPECT_EQ(result.without_block, 0);
+}
+
+}  // namespace
+}  // namespace plateau::series

@@ -1,0 +1,151 @@
+#include "analyzer/series/series_accumulator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace plateau::series {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::ElementsAre;
+
+SiteSeries LoadSite(const SeriesAccumulator& series, size_t site) {
+  SiteSeries out;
+  series.Load(site, &out);
+  return out;
+}
+
+double Sum(const std::vector<double>& x) { return std::accumulate(x.begin(), x.end(), 0.0); }
+
+TEST(SeriesAccumulatorTest, SurvivorsAreKeptByBirthStep) {
+  SeriesAccumulator series;
+  series.OnAlloc(0, 100, 1, 0);
+  series.OnAlloc(0, 10, 1, 1);
+  series.OnAlloc(0, 20, 1, 2);
+  series.OnFree(0, 1, 10, 1, 3);
+  series.Finish(3);
+  const SiteSeries site = LoadSite(series, 0);
+  EXPECT_THAT(site.alloc_bytes, ElementsAre(100, 10, 20, 0));
+  EXPECT_THAT(site.free_bytes, ElementsAre(0, 0, 0, 10));
+  EXPECT_THAT(site.surv_bytes, ElementsAre(100, 0, 20, 0));
+  EXPECT_THAT(site.surv_count, ElementsAre(1, 0, 1, 0));
+  EXPECT_EQ(site.death_bytes[AgeBucket(2)], 10);
+  EXPECT_THAT(series.live_bytes(), ElementsAre(100, 110, 130, 120));
+}
+
+TEST(SeriesAccumulatorTest, PeakWithinAStepIsSeen) {
+  SeriesAccumulator series;
+  series.OnAlloc(0, 1000, 1, 1);
+  series.OnFree(0, 1, 1000, 1, 1);
+  series.OnAlloc(0, 1, 1, 2);
+  series.Finish(2);
+  EXPECT_THAT(series.live_bytes(), ElementsAre(0, 0, 1));
+  EXPECT_THAT(series.live_peak_bytes(), ElementsAre(0, 1000, 1));
+  EXPECT_EQ(series.Traits(0).temporary_bytes, 1000);
+}
+
+TEST(SeriesAccumulatorTest, GrowthByReallocKeepsTheOldBirth) {
+  SeriesAccumulator series;
+  series.OnAlloc(0, 100, 1, 1);
+  series.OnGrow(0, 50, 1, 4);
+  series.Finish(5);
+  const SiteSeries grown = LoadSite(series, 0);
+  EXPECT_THAT(grown.surv_bytes, ElementsAre(0, 100, 0, 0, 50, 0));
+  EXPECT_EQ(Sum(grown.surv_count), 1) << "one object";
+
+  SeriesAccumulator freed;
+  freed.OnAlloc(0, 100, 1, 1);
+  freed.OnGrow(0, 50, 1, 4);
+  freed.OnFree(0, 1, 100, 1, 5);
+  freed.OnFree(0, 4, 50, 1, 5, /*is_object=*/false);
+  freed.Finish(5);
+  EXPECT_THAT(LoadSite(freed, 0).surv_bytes, Each(0));
+  EXPECT_EQ(Sum(LoadSite(freed, 0).surv_count), 0);
+}
+
+TEST(SeriesAccumulatorTest, LongRunsAreCoarsenedWithoutLosingBytes) {
+  SeriesAccumulator series({.max_buckets = 64});
+  const int64_t steps = 1000;
+  for (int64_t step = 1; step <= steps; ++step) {
+    series.OnAlloc(0, 7, 1, step);
+    series.OnAlloc(1, 3, 1, step);
+    if (step > 8) series.OnFree(1, step - 8, 3, 1, step);
+  }
+  series.Finish(steps);
+  EXPECT_EQ(series.bucket_steps(), 16);
+  EXPECT_EQ(series.buckets(), 63);
+  const SiteSeries kept = LoadSite(series, 0);
+  EXPECT_EQ(Sum(kept.surv_bytes), 7.0 * steps);
+  EXPECT_EQ(kept.surv_bytes[1], 7.0 * 16);
+  EXPECT_EQ(kept.surv_bytes[63], 7.0 * (1000 - 62 * 16)) << "the last bucket is partial";
+  const SiteSeries churn = LoadSite(series, 1);
+  EXPECT_EQ(Sum(churn.surv_bytes), 3.0 * 8);
+  EXPECT_EQ(Sum(churn.free_bytes), 3.0 * (steps - 8));
+  // An age of 8 steps is half a bucket of 16: about half of the deaths cross into the next bucket.
+  const double deaths = std::accumulate(churn.death_bytes.begin(), churn.death_bytes.end(), 0.0);
+  EXPECT_THAT(deaths, DoubleNear(3.0 * (steps - 8), 1e-6));
+  EXPECT_GT(churn.death_bytes[1], 0.3 * deaths);
+  EXPECT_EQ(series.live_bytes().back(), 7.0 * steps + 3.0 * 8);
+}
+
+TEST(SeriesAccumulatorTest, ManySitesStayWithinTheBudget) {
+  SeriesAccumulator series({.max_buckets = 1024, .max_bytes = 4 << 20});
+  for (int64_t step = 1; step <= 1000; ++step) {
+    for (uint32_t site = 0; site < 500; ++site) series.OnAlloc(site, 16, 1, step);
+  }
+  series.Finish(1000);
+  EXPECT_LE(series.memory_bytes(), (4u << 20) + 500 * 1024);
+  EXPECT_GT(series.bucket_steps(), 1);
+  double total = 0;
+  for (size_t site = 0; site < series.site_count(); ++site) total += Sum(LoadSite(series, site).surv_bytes);
+  EXPECT_EQ(total, 16.0 * 500 * 1000);
+}
+
+TEST(SeriesAccumulatorTest, SampledBytesCarryTheirVariance) {
+  SeriesAccumulator series;
+  series.OnAlloc(0, 1000, 4, 1);
+  series.OnAlloc(0, 1000, 1, 2);
+  series.OnAlloc(0, 500, 8, 3);
+  series.OnFree(0, 3, 500, 8, 4);
+  series.Finish(4);
+  const SiteSeries site = LoadSite(series, 0);
+  EXPECT_THAT(site.surv_bytes, ElementsAre(0, 4000, 1000, 0, 0));
+  EXPECT_THAT(site.surv_variance, ElementsAre(0, 1000.0 * 1000 * 4 * 3, 0, 0, 0));
+}
+
+TEST(SeriesAccumulatorTest, TraitsTellSizesAndEvictions) {
+  SeriesAccumulator series;
+  for (int64_t step = 1; step <= 100; ++step) {
+    series.OnAlloc(0, 4096, 1, step);                // always the same size, never freed
+    series.OnAlloc(1, 1000 + 16.0 * step, 1, step);  // a new size every time
+    series.OnAlloc(2, 512, 1, step);                 // a cache of ten
+    if (step > 10) series.OnFree(2, step - 10, 512, 1, step);
+  }
+  series.Finish(100);
+  const SiteTraits same = series.Traits(0);
+  EXPECT_NEAR(same.distinct_sizes, 1, 0.1);
+  EXPECT_EQ(same.power_of_two_share, 1);
+  EXPECT_LT(same.new_size_share, 0.05);
+  EXPECT_EQ(same.eviction_share, 0);
+  const SiteTraits fresh = series.Traits(1);
+  EXPECT_NEAR(fresh.distinct_sizes, 100, 20);
+  EXPECT_GT(fresh.new_size_share, 0.7);
+  const SiteTraits cache = series.Traits(2);
+  EXPECT_GT(cache.eviction_share, 0.95);
+  EXPECT_EQ(cache.peak_bytes, 512 * 11) << "allocated before the old one is freed";
+}
+
+TEST(SeriesAccumulatorTest, PhasesOfSurvivorsAreShares) {
+  SeriesAccumulator series;
+  series.OnAlloc(0, 100, 1, 1);
+  series.OnSurvivor(0, BirthPhase::kOptimizer, 75);
+  series.OnSurvivor(0, BirthPhase::kForward, 25);
+  series.Finish(1);
+  EXPECT_EQ(series.Traits(0).PhaseShare(BirthPhase::kOptimizer), 0.75);
+}
+
+}  // namespace
+}  // namespace plateau::series
