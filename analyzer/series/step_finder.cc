@@ -7,6 +7,13 @@
 namespace plateau::series {
 namespace {
 
+// True while an optimizer step runs: its closure may call zero_grad and backward as often as it likes.
+bool IsInOptimizerStep(const LoopEvents& events, uint64_t time) {
+  const size_t begun =
+      CountBefore(events.optimizer_steps, time, [](const OptimizerEvent& step) { return step.begin; });
+  return begun > 0 && time < events.optimizer_steps[begun - 1].end;
+}
+
 bool AnyIn(const std::vector<uint64_t>& times, uint64_t from, uint64_t to) {
   const auto first = std::lower_bound(times.begin(), times.end(), from);
   return first != times.end() && *first < to;
@@ -125,7 +132,7 @@ std::vector<StepEnd> SkippedSteps(const LoopEvents& events, const DataPasses& pa
     const uint64_t to = events.backwards[i + 1].begin;
     const auto zero = std::lower_bound(events.zero_grads.begin(), events.zero_grads.end(), from);
     if (zero == events.zero_grads.end() || *zero >= to) continue;
-    if (AnyBeginsIn(events.optimizer_steps, from, to)) continue;
+    if (AnyBeginsIn(events.optimizer_steps, from, to) || IsInOptimizerStep(events, *zero)) continue;
     uint64_t end = *zero;
     if (!passes.used_fetch_begins.empty()) {
       const auto fetch =

@@ -32,10 +32,9 @@ TEST_P(BothWays, PlainLoopOfTwoEpochs) {
   EXPECT_TRUE(clock.steps_per_epoch_is_measured());
   EXPECT_EQ(clock.evaluations().size(), 0u);
   EXPECT_EQ(clock.epochs()[1].first_step, 11u);
-  EXPECT_EQ(
-      clock.sentence(),
-      "20 steps from optimizer steps (Adam), 1 batch per step. 2 epochs completed, 10 steps each (the "
-      "DataLoader ran out).");
+  EXPECT_EQ(clock.sentence(),
+            "20 steps from optimizer steps (Adam), 1 batch per step. 2 epochs completed, 10 steps each (the "
+            "DataLoader ran out).");
 }
 
 TEST_P(BothWays, GradientAccumulationIsOneStepPerOptimizerStep) {
@@ -93,7 +92,7 @@ TEST_P(BothWays, ClosureRunsTheBackwardInsideTheStep) {
       log.Add(time++, 1, kind, trace::MarkSource::kRecordFunction, GetParam() ? 7 : 0, "LBFGS");
     };
     mark(kOptimizerBegin);
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < (i == 0 ? 3 : 1); ++k) {  // it converges
       mark(kZeroGrad);
       mark(kBackwardBegin);
       mark(kBackwardEnd);

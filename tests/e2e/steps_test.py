@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Steps, epochs, evaluations and checkpoints found from outside must equal the programs' own counts, all of them.
+
+    PLATEAU_BUILD=build/dev PLATEAU_SOURCE=. steps_test.py [-k NAME]
+
+Each example runs twice: with the torch part alone, and with the Python start-up hook beside it.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = os.environ["PLATEAU_SOURCE"]
+BUILD = os.environ["PLATEAU_BUILD"]
+PYTHON = os.environ.get("PLATEAU_TEST_PYTHON", "/usr/bin/python3")
+RECORDER = os.path.join(BUILD, "tests", "libmark_recorder.so")
+CLOCK = os.path.join(BUILD, "tests", "clock_of_marks")
+EXAMPLES = os.path.join(SOURCE, "examples")
+SITE = os.path.join(SOURCE, "python", "plateau_site")
+
+COUNTS = ("steps", "epochs", "evaluations", "checkpoints", "skipped")
+
+
+def run(command, with_hook=False, preload=RECORDER):
+    """Returns (the program's truth, what the clock found, the status line)."""
+    with tempfile.TemporaryDirectory() as folder:
+        marks = os.path.join(folder, "marks")
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        environment.update(LD_PRELOAD=preload, MARKS=marks)
+        if with_hook:
+            environment["PYTHONPATH"] = SITE
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+        if done.returncode != 0:
+            raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stderr}")
+        truth = json.loads(done.stdout.splitlines()[-1])["truth"] if '"truth"' in done.stdout else {}
+        with open(marks) as file:
+            lines = file.read()
+        clock = subprocess.run([CLOCK], input=lines, capture_output=True, text=True, check=True)
+        status = [line[len("I torch "):] for line in lines.splitlines() if line.startswith("I torch ")]
+        return truth, json.loads(clock.stdout), status
+
+
+class StepsTest(unittest.TestCase):
+    def check(self, name, *arguments, epochs_are_known=True):
+        for with_hook in (False, True):
+            with self.subTest(program=name, arguments=arguments, with_hook=with_hook):
+                command = [PYTHON, os.path.join(EXAMPLES, name), *arguments]
+                truth, found, status = run(command, with_hook)
+                wanted = {key: truth.get(key, 0) for key in COUNTS}
+                self.assertEqual({key: found[key] for key in COUNTS}, wanted, found["sentence"])
+                self.assertEqual(found["confidence"], "high")
+                self.assertIn("ranges armed", status[-1])
+                if "steps_per_epoch" in truth and (with_hook or truth["epochs"]):
+                    self.assertEqual(found["steps_per_epoch"], truth["steps_per_epoch"])
+
+    def test_plain_loop_with_evaluation_after_each_epoch(self):
+        self.check("healthy.py")
+
+    def test_gradient_accumulation(self):
+        self.check("steps_accumulation.py")
+
+    def test_two_optimizers(self):
+        self.check("steps_two_optimizers.py")
+
+    def test_gan(self):
+        self.check("steps_gan.py")
+
+    def test_evaluation_every_k_steps(self):
+        self.check("steps_evaluation.py")
+
+    def test_two_workers(self):
+        self.check("steps_evaluation.py", "--workers", "2")
+
+    def test_two_persistent_workers(self):
+        self.check("steps_evaluation.py", "--workers", "2", "--persistent")
+
+    def test_backward_inside_backward(self):
+        self.check("steps_checkpointed.py")
+
+    def test_custom_optimizer_and_iterator_made_anew(self):
+        self.check("steps_custom_optimizer.py")
+
+    def test_skipped_steps(self):
+        self.check("steps_skipped.py")
+
+    def test_closure(self):
+        self.check("steps_closure.py")
+
+    def test_cut_in_the_first_epoch(self):
+        self.check("image_cache.py", "--cut")
+
+    def test_cache_of_the_first_epoch(self):
+        self.check("image_cache.py")
+
+    def test_evaluations_that_keep_their_results(self):
+        self.check("eval_staircase.py")
+
+    def test_loop_in_cpp(self):
+        program = os.path.join(BUILD, "examples", "training_loop")
+        if not os.path.exists(program):
+            self.skipTest("libtorch was not found when building")
+        truth, found, status = run([program])
+        self.assertEqual({key: found[key] for key in COUNTS}, {key: truth.get(key, 0) for key in COUNTS})
+        self.assertIn("ranges armed", status[-1])
+
+    def test_program_without_torch_is_time_based(self):
+        _, found, status = run([PYTHON, "-c", "x = [bytes(1000) for _ in range(1000)]"])
+        self.assertEqual((found["source"], found["steps"]), ("time", 0))
+        self.assertEqual(status, [])
+
+
+if __name__ == "__main__":
+    if not os.path.exists(RECORDER) or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
+        sys.exit(77)
+    unittest.main()
