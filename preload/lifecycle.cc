@@ -8,7 +8,7 @@
 namespace plateau {
 
 void StartParts() {
-  if (g_options.steps) StartTorch();
+  if (g_options.steps) StartTorch({.op_names = g_options.ops});
 }
 
 void PartsOnForkChild() {
@@ -18,9 +18,7 @@ void PartsOnForkChild() {
 
 void PartsOnThreadEnd() {}
 
-void PartsTick() {
-  if (g_options.steps) TickTorch();
-}
+void PartsTick() {}
 
 void PartsOnModulesGone() { unwind::BumpGeneration(kDefinitionSink); }
 

@@ -4,6 +4,7 @@
 #include "preload/event.h"
 #include "preload/ledger.h"
 #include "preload/sampler/sample_set.h"
+#include "preload/torch/mark_site.h"
 #include "preload/trace_sink.h"
 
 namespace plateau {
@@ -178,6 +179,11 @@ void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, 
       kind == trace::MarkKind::kEpoch) {
     SampleLedger(scope.buffer(), LedgerReason::kMark);
   }
+}
+
+uint32_t CaptureMarkSite(const void* frame) {
+  EventScope scope;
+  return scope ? StackOf(scope.thread(), CallerOfFrame(frame)) : 0;
 }
 
 void TagTensor(const void* p, size_t bytes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 namespace plateau::series {
 namespace {
@@ -96,6 +97,10 @@ class Collector {
   }
 
   void Finish() {
+    if (!DoSitesTellLines()) {
+      for (FetchEvent& fetch : events_.fetches) fetch.site = 0;
+      for (OptimizerEvent& step : events_.optimizer_steps) step.site = 0;
+    }
     CloseBackward(end_time_);
     CloseFetch(end_time_);
     for (size_t i : open_phases_) events_.phases[i].end = end_time_;
@@ -115,17 +120,20 @@ class Collector {
         if (is_hook && ignore_hook_steps_) return;
         CloseBackward(mark.time);
         optimizer_begin_ = mark.time;
+        optimizer_site_ = mark.value;
         has_optimizer_begin_ = true;
         break;
       case MarkKind::kStep:
         if (is_hook && ignore_hook_steps_) return;
-        events_.optimizer_steps.push_back(
-            {has_optimizer_begin_ ? optimizer_begin_ : mark.time, mark.time, mark.value, mark.name});
+        events_.optimizer_steps.push_back({has_optimizer_begin_ ? optimizer_begin_ : mark.time, mark.time,
+                                           has_optimizer_begin_ ? optimizer_site_ : mark.value, mark.name});
+        has_ranges_ |= mark.source == MarkSource::kRecordFunction;
         has_optimizer_begin_ = false;
         break;
       case MarkKind::kZeroGrad:
         CloseBackward(mark.time);
         events_.zero_grads.push_back(mark.time);
+        zero_grad_sites_.insert(mark.value);
         break;
       case MarkKind::kFetchBegin:
         CloseBackward(mark.time);
@@ -149,6 +157,17 @@ class Collector {
       default:
         break;
     }
+  }
+
+  // Ranges are opened by Python code. Where its frames are not part of the stacks, all optimizers of a
+  // program seem to be called from one place, and from the same one as zero_grad.
+  bool DoSitesTellLines() const {
+    if (!has_ranges_) return true;
+    std::set<uint64_t> step_sites;
+    for (const OptimizerEvent& step : events_.optimizer_steps) step_sites.insert(step.site);
+    if (zero_grad_sites_.empty()) return step_sites.size() > 1;
+    return std::none_of(step_sites.begin(), step_sites.end(),
+                        [&](uint64_t site) { return zero_grad_sites_.contains(site); });
   }
 
   void AddBackward(const Mark& mark) {
@@ -194,6 +213,9 @@ class Collector {
   bool take_all_backwards_ = false;
   bool has_optimizer_begin_ = false;
   uint64_t optimizer_begin_ = 0;
+  uint64_t optimizer_site_ = 0;
+  bool has_ranges_ = false;
+  std::set<uint64_t> zero_grad_sites_;
   bool is_fetch_open_ = false;
   int backward_depth_ = 0;
   std::vector<size_t> open_phases_;

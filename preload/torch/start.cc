@@ -128,10 +128,6 @@ void StartTorch(TorchOptions options) {
   TryArm();
 }
 
-void TickTorch() {
-  if (TorchIsOn() && !is_decided.load(std::memory_order_acquire)) TryArm();
-}
-
 void TorchOnForkChild() {
   if (is_decided.load(std::memory_order_acquire)) RecordTorchStatus();
 }

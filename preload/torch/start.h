@@ -17,7 +17,6 @@ struct TorchOptions {
 };
 
 void StartTorch(TorchOptions options = {});  // from the shim's constructor, after the trace is open
-void TickTorch();                            // once a second, guard held
 void TorchOnForkChild();  // callbacks survive a fork; the child's trace gets its own status line
 
 }  // namespace plateau

@@ -18,6 +18,8 @@ struct Layout {
 constexpr Layout kLayouts[] = {{144, 264}, {144, 264}, {144, 280}, {120, 360}, {104, 288}, {120, 304}};
 constexpr int kFirstMinor = 8;
 
+constexpr char kAnyLibrary[] = "";  // the interpreter may be the program itself
+
 constexpr uint32_t kObjectType = 8;  // PyObject.ob_type
 constexpr uint32_t kTypeName = 24;   // PyTypeObject.tp_name
 
@@ -37,9 +39,8 @@ int MinorOf(const char* version) {
 }
 
 int Find() {
-  auto* version = reinterpret_cast<const char* (*)()>(FindRealSymbol("Py_GetVersion", nullptr));
-  auto* get =
-      reinterpret_cast<void* (*)()>(FindRealSymbol("PyGILState_GetThisThreadState", nullptr));
+  auto* version = reinterpret_cast<const char* (*)()>(FindInLibrary(kAnyLibrary, "Py_GetVersion"));
+  auto* get = reinterpret_cast<void* (*)()>(FindInLibrary(kAnyLibrary, "PyGILState_GetThisThreadState"));
   if (version == nullptr || get == nullptr) return kNone;
   const char* text = version();
   const int minor = MinorOf(text);

@@ -17,8 +17,9 @@
 namespace plateau::series {
 
 struct LoopTextOptions {
-  bool has_sites = true;   // false: marks carry no line
-  bool knows_stop = true;  // false: a fetch that found nothing looks like any other
+  bool has_sites = true;      // false: marks carry no line
+  bool has_one_site = false;  // true: stacks without Python frames, every range has the same one
+  bool knows_stop = true;     // false: a fetch that found nothing looks like any other
   uint32_t stream = 1;
   trace::MarkSource source = trace::MarkSource::kRecordFunction;
 };
@@ -41,7 +42,7 @@ inline uint64_t AddLoop(MarkLog* log, std::string_view text, uint64_t begin = 10
   const auto mark = [&](uint64_t at, trace::MarkKind kind, uint64_t value = 0, std::string_view name = {}) {
     add(at, kind, value, name, options.source);
   };
-  const auto site = [&](uint64_t line) { return options.has_sites ? line : 0; };
+  const auto site = [&](uint64_t line) { return options.has_one_site ? 77 : options.has_sites ? line : 0; };
   const auto fetch = [&](uint64_t line, bool is_stop) {
     mark(0, kFetchBegin, site(line));
     mark(4, is_stop && options.knows_stop ? kFetchStop : kFetchEnd, options.knows_stop ? 1 : 0);
