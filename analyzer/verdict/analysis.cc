@@ -229,6 +229,7 @@ ProcessVerdict Join(std::vector<ProcessVerdict> verdicts, const std::vector<Pool
   for (size_t p = 0; p < verdicts.size(); ++p) {
     for (Component& component : verdicts[p].components) {
       if (component.site) component.site = pools[p].sites[*component.site];
+      component.pool = pools[p].name;
       joined.components.push_back(component);
     }
     if (verdicts[p].headline_site) verdicts[p].headline_site = pools[p].sites[*verdicts[p].headline_site];
@@ -269,6 +270,8 @@ Analysis RunAnalysis(const AnalysisInput& input) {
   }
   analysis.process = Join(std::move(verdicts), pools);
   analysis.evidence.process = analysis.process;
+  analysis.hypotheses = TestHypotheses(analysis.evidence);
+  analysis.patterns = MatchPatterns(analysis.evidence);
   return analysis;
 }
 

@@ -38,6 +38,9 @@ struct SiteEvidence {
 
   // True when a frame, the name or the op contains one of `words` (lower case).
   bool Mentions(std::initializer_list<std::string_view> words) const;
+
+  // True when the verdict says that something born during the steps is still held.
+  bool Keeps() const;
 };
 
 // One of several processes of a recording, e.g. a DataLoader worker.
@@ -79,6 +82,11 @@ struct EvidenceBundle {
   std::vector<ProcessEvidence> processes;
   std::vector<series::CopiedBytes> copied;  // by workers, per site
   CurveTrend live, file, shared, own, gap, unexplained;
+
+  // Bytes worth naming: 1 % of the reference.
+  double Material() const;
+  // What all sites together keep of what was born during the steps.
+  double RetainedInSteps() const;
 };
 
 // Lower-case search that ignores the case of `text`.

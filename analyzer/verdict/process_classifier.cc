@@ -30,7 +30,9 @@ Candidate OfSite(double size, size_t index, const SiteFinding& finding) {
 
 Candidate OfProcess(double size, Verdict verdict, double bytes) {
   Candidate candidate{size, {}, std::move(verdict)};
-  candidate.component = {candidate.verdict.kind, std::nullopt, bytes, candidate.verdict.rate_bytes_per_step};
+  candidate.component = {.kind = candidate.verdict.kind,
+                         .bytes = bytes,
+                         .rate_bytes_per_step = candidate.verdict.rate_bytes_per_step};
   return candidate;
 }
 

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analyzer/series/process_series.h"
@@ -28,6 +29,7 @@ struct SiteFinding {
 struct Component {
   VerdictKind kind = VerdictKind::kSteady;
   std::optional<size_t> site;  // index into the findings; empty for what no site retains
+  std::string pool = "host";
   double bytes = 0;
   std::optional<Estimate> rate_bytes_per_step;
 };

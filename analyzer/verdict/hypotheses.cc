@@ -1,0 +1,249 @@
+#include "analyzer/verdict/hypotheses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "analyzer/verdict/sentence.h"
+
+namespace plateau::verdict {
+namespace {
+
+using series::BirthPhase;
+
+Hypothesis Supported(const char* name, double bytes, std::string evidence) {
+  return {name, HypothesisResult::kSupported, bytes, std::move(evidence)};
+}
+Hypothesis RuledOut(const char* name, double bytes, std::string evidence) {
+  return {name, HypothesisResult::kRuledOut, bytes, std::move(evidence)};
+}
+Hypothesis NotTestable(const char* name, std::string evidence) {
+  return {name, HypothesisResult::kNotTestable, 0, std::move(evidence)};
+}
+
+bool AnyFrames(const EvidenceBundle& e) {
+  return std::any_of(e.sites.begin(), e.sites.end(),
+                     [](const SiteEvidence& s) { return !s.info.frames.empty() || !s.info.name.empty(); });
+}
+
+bool AnyPhases(const EvidenceBundle& e) {
+  return std::any_of(e.sites.begin(), e.sites.end(), [](const SiteEvidence& s) {
+    return std::any_of(s.traits.retained_by_phase.begin(), s.traits.retained_by_phase.end(),
+                       [](double bytes) { return bytes > 0; });
+  });
+}
+
+std::string Percent(double share) { return NumberText(std::round(share * 100)) + " %"; }
+
+std::string SiteText(const SiteEvidence& site) {
+  if (!site.info.name.empty()) return site.info.name;
+  return site.info.frames.empty() ? "a site without a name" : site.info.frames.front();
+}
+
+// Do the sites that `belongs` selects keep anything material? `who` names them in the sentence.
+Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who,
+                      const std::function<bool(const SiteEvidence&)>& belongs) {
+  if (e.sites.empty()) return NotTestable(name, "no call sites were recorded");
+  if (!AnyFrames(e) && !AnyPhases(e)) return NotTestable(name, "the sites have neither names nor phases");
+  double kept = 0;
+  const SiteEvidence* largest = nullptr;
+  for (const SiteEvidence& site : e.sites) {
+    if (!belongs(site) || !site.Keeps()) continue;
+    kept += site.retained_bytes;
+    if (largest == nullptr || site.retained_bytes > largest->retained_bytes) largest = &site;
+  }
+  const double all = e.RetainedInSteps();
+  if (largest != nullptr && kept >= e.Material()) {
+    std::string text = std::string(who) + " keep " + BytesText(kept);
+    if (all > 0) text += ", " + Percent(kept / all) + " of what the steps left behind";
+    text += "; most of it at " + SiteText(*largest) + " (" + std::string(VerdictName(largest->verdict.kind)) +
+            ")";
+    return Supported(name, kept, text);
+  }
+  return RuledOut(name, kept,
+                  std::string(who) + " keep " + BytesText(kept) + " of what was born during the steps; " +
+                      BytesText(e.Material()) + " would matter");
+}
+
+Hypothesis AboutTrend(const EvidenceBundle& e, const char* name, const char* who, const CurveTrend& trend) {
+  if (!trend.known) return NotTestable(name, "the ledger has too few samples");
+  const std::string text = std::string(who) + " rose by " + BytesText(trend.rise_bytes) + ", lately " +
+                           RateText(trend.rate_bytes_per_step);
+  return trend.rise_bytes >= e.Material() ? Supported(name, trend.rise_bytes, text)
+                                          : RuledOut(name, trend.rise_bytes, text);
+}
+
+Hypothesis Evaluation(const EvidenceBundle& e) {
+  constexpr const char* kName = "evaluation";
+  const series::EventTrack* track = e.run.FindEvents("eval");
+  if (track == nullptr || track->steps.empty()) return NotTestable(kName, "the run had no evaluation");
+  double kept = 0, spike = 0;
+  for (const SiteEvidence& site : e.sites) {
+    if (site.verdict.evidence.event == "eval" && site.Keeps()) kept += site.retained_bytes;
+    if (site.traits.PhaseShare(BirthPhase::kEvaluation) > 0.5 && site.Keeps() &&
+        site.verdict.evidence.event != "eval") {
+      kept += site.retained_bytes;
+    }
+    spike = std::max(spike, site.verdict.evidence.spike_bytes.value_or(0));
+  }
+  if (kept >= e.Material()) {
+    return Supported(
+        kName, kept,
+        NumberText(static_cast<double>(track->steps.size())) + " evaluations left " + BytesText(kept));
+  }
+  std::string text = "what evaluations allocated was freed";
+  if (spike > 0) text += " (a peak of " + BytesText(spike) + " each)";
+  return RuledOut(kName, kept, text);
+}
+
+Hypothesis Checkpoints(const EvidenceBundle& e) {
+  constexpr const char* kName = "checkpoints";
+  const series::EventTrack* track = e.run.FindEvents("checkpoint");
+  if (track == nullptr || track->steps.empty())
+    return NotTestable(kName, "no checkpoint was saved during the run");
+  double kept = 0;
+  for (const SiteEvidence& site : e.sites) {
+    const bool belongs =
+        site.verdict.evidence.event == "checkpoint" || site.traits.PhaseShare(BirthPhase::kCheckpoint) > 0.5;
+    if (belongs && site.Keeps()) kept += site.retained_bytes;
+  }
+  const std::string text =
+      NumberText(static_cast<double>(track->steps.size())) + " checkpoints left " + BytesText(kept);
+  return kept >= e.Material() ? Supported(kName, kept, text) : RuledOut(kName, kept, text);
+}
+
+Hypothesis Workers(const EvidenceBundle& e) {
+  constexpr const char* kName = "DataLoader workers (copy-on-write)";
+  if (e.workers.empty()) return NotTestable(kName, "the process forked no workers");
+  for (const Component& component : e.process.components) {
+    if (component.kind != VerdictKind::kWorkerDuplication) continue;
+    std::string text = NumberText(static_cast<double>(e.workers.size())) + " workers copied " +
+                       BytesText(component.bytes) + " of the parent's pages";
+    if (!e.copied.empty()) text += "; most belong to " + SiteText(e.sites[e.copied.front().site]);
+    return Supported(kName, component.bytes, text);
+  }
+  double growth = 0;
+  for (const series::WorkerSeries& worker : e.workers) {
+    if (worker.private_bytes.size() > 1) growth += worker.private_bytes.back() - worker.private_bytes.front();
+  }
+  return RuledOut(kName, growth,
+                  "private memory of " + NumberText(static_cast<double>(e.workers.size())) +
+                      " workers changed by " + BytesText(growth));
+}
+
+Hypothesis GarbageCollection(const EvidenceBundle& e) {
+  constexpr const char* kName = "garbage collection delay";
+  if (!e.has_python) return NotTestable(kName, "no Python interpreter was seen");
+  double waiting = 0;
+  for (const SiteEvidence& site : e.sites) {
+    const bool bursts = site.traits.burst_free_share > 0.8 && site.verdict.kind == VerdictKind::kSteady &&
+                        site.verdict.evidence.maturity_steps.value_or(0) >= 3;
+    if (bursts) waiting += site.peak_bytes;
+  }
+  const std::string text =
+      "objects freed in bursts held up to " + BytesText(waiting) + " between two collections";
+  return waiting >= e.Material() ? Supported(kName, waiting, text) : RuledOut(kName, waiting, text);
+}
+
+Hypothesis Fragmentation(const EvidenceBundle& e) {
+  constexpr const char* kName = "allocator fragmentation";
+  if (!e.gap.known) return NotTestable(kName, "the ledger has too few samples");
+  const std::string text = "the allocator's gap rose by " + BytesText(e.gap.rise_bytes) + ", lately " +
+                           RateText(e.gap.rate_bytes_per_step);
+  for (const Component& component : e.process.components) {
+    if (component.pool != "host") continue;
+    if (component.kind == VerdictKind::kFragmentation || component.kind == VerdictKind::kAllocatorRetention) {
+      return Supported(kName, component.bytes, text);
+    }
+  }
+  return RuledOut(kName, e.gap.rise_bytes, text);
+}
+
+Hypothesis PinnedMemory(const EvidenceBundle& e) {
+  constexpr const char* kName = "pinned memory";
+  for (const PoolCurve& pool : e.pools) {
+    if (!ContainsWord(pool.name, "pinned") || pool.reserved.size() < 2) continue;
+    const double rise = pool.reserved.back() - pool.reserved.front();
+    const std::string text =
+        "pinned memory rose by " + BytesText(rise) + " to " + BytesText(pool.reserved.back());
+    return rise >= e.Material() ? Supported(kName, rise, text) : RuledOut(kName, rise, text);
+  }
+  return NotTestable(kName, "no pinned memory was recorded");
+}
+
+Hypothesis Observer(const EvidenceBundle& e) {
+  constexpr const char* kName = "the observer itself";
+  if (!e.own.known) return NotTestable(kName, "the ledger has too few samples");
+  const double own = e.ledger.empty() ? 0 : e.ledger.back().own;
+  const std::string text =
+      "Plateau's own buffers hold " + BytesText(own) + " and rose by " + BytesText(e.own.rise_bytes);
+  return e.own.rise_bytes >= e.Material() ? Supported(kName, e.own.rise_bytes, text)
+                                          : RuledOut(kName, e.own.rise_bytes, text);
+}
+
+// Only a site that keeps something at every step can be a graph that was kept.
+bool IsKeptGraph(const SiteEvidence& s) {
+  return (s.Mentions({"autograd", "grad_fn", "saved_tensor", "savedvariable", "backward0", "graph_task"}) ||
+          s.traits.PhaseShare(BirthPhase::kForward) > 0.8) &&
+         IsLeak(s.verdict.kind);
+}
+
+}  // namespace
+
+std::string_view HypothesisResultName(HypothesisResult result) {
+  switch (result) {
+    case HypothesisResult::kRuledOut:
+      return "ruled_out";
+    case HypothesisResult::kSupported:
+      return "supported";
+    case HypothesisResult::kNotTestable:
+      return "not_testable";
+  }
+  return "";
+}
+
+std::vector<Hypothesis> TestHypotheses(const EvidenceBundle& e) {
+  std::vector<Hypothesis> all;
+  all.push_back(AboutSites(e, "dataset loading", "sites of data loading", [](const SiteEvidence& s) {
+    return s.traits.PhaseShare(BirthPhase::kFetch) > 0.5 ||
+           s.Mentions({"dataset", "__getitem__", "dataloader", "imread", "decode", "load_image", "image.open",
+                       "imagefile"});
+  }));
+  all.push_back(AboutSites(e, "gradient accumulation", "gradient buffers", [](const SiteEvidence& s) {
+    return s.traits.PhaseShare(BirthPhase::kBackward) > 0.5 ||
+           s.Mentions({"accumulategrad", "accumulate_grad"});
+  }));
+  all.push_back(AboutSites(e, "autograd graph kept", "sites of the autograd graph", IsKeptGraph));
+  all.push_back(AboutSites(e, "optimizer state", "sites of the optimizer", [](const SiteEvidence& s) {
+    return s.traits.PhaseShare(BirthPhase::kOptimizer) > 0.5 ||
+           s.Mentions({"exp_avg", "optimizer", "adam", "adagrad", "momentum_buffer"});
+  }));
+  all.push_back(Evaluation(e));
+  all.push_back(
+      AboutSites(e, "log and metric lists", "sites of logging and metrics", [](const SiteEvidence& s) {
+        return s.Mentions(
+            {"log_history", "metric", "logger", "tensorboard", "history.append", "training_step_outputs"});
+      }));
+  all.push_back(AboutSites(e, "processor and tokenizer caches", "sites of processors and tokenizers",
+                           [](const SiteEvidence& s) {
+                             return s.Mentions({"tokeniz", "processor", "lru_cache", "mm_cache"});
+                           }));
+  all.push_back(AboutSites(e, "collator", "sites of the collator",
+                           [](const SiteEvidence& s) { return s.Mentions({"collat"}); }));
+  all.push_back(Workers(e));
+  all.push_back(GarbageCollection(e));
+  all.push_back(Fragmentation(e));
+  all.push_back(AboutTrend(e, "page cache", "file-backed pages", e.file));
+  all.push_back(PinnedMemory(e));
+  all.push_back(AboutSites(e, "compile and shape caches", "sites of compilers and kernel caches",
+                           [](const SiteEvidence& s) {
+                             return s.Mentions({"dnnl", "mkldnn", "onednn", "ideep", "cudnn", "inductor",
+                                                "dynamo", "triton", "torchscript", "jit::"});
+                           }));
+  all.push_back(Checkpoints(e));
+  all.push_back(Observer(e));
+  return all;
+}
+
+}  // namespace plateau::verdict

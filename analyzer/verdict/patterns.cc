@@ -1,0 +1,125 @@
+#include "analyzer/verdict/patterns.h"
+
+#include <algorithm>
+
+#include "analyzer/verdict/pattern_matchers.h"
+
+namespace plateau::verdict {
+
+const std::vector<Pattern>& PatternCatalogue() {
+  static const std::vector<Pattern> catalogue = {
+      {"K01", "DataLoader workers copy the parent's pages",
+       "Reading a Python object writes its reference count, so each worker copies the data set's pages "
+       "little by little. "
+       "Bounded by workers x what was shared at fork.",
+       "Keep the data set in numpy arrays, Arrow or shared tensors instead of lists of Python objects; use "
+       "fewer workers.",
+       false},
+      {"K02", "Persistent workers grow at every epoch",
+       "State made when an epoch's iterator is created stays in the worker or in its prefetch queue.",
+       "Lower prefetch_factor, turn persistent_workers off, and look at what the data set keeps per epoch.",
+       true},
+      {"K03", "Pinned memory rounded up to a power of two",
+       "The pinned allocator hands out powers of two; a request just above one wastes almost half.",
+       "Ask for sizes just below a power of two, or pin one large buffer yourself.", false},
+      {"K04", "Pinned memory is cached and never returned",
+       "By design the caching allocator keeps pinned blocks per size class. It stops growing when every size "
+       "has been seen.",
+       "Use few distinct batch shapes, or pin_memory=False when the copies do not matter.", false},
+      {"K05", "Evaluation accumulates predictions",
+       "Predictions of all evaluation batches are kept until the end, with a copy at each concatenation.",
+       "Set eval_accumulation_steps, reduce logits with preprocess_logits_for_metrics, or evaluate on fewer "
+       "examples.",
+       false},
+      {"K06", "A loss or output is kept with its graph",
+       "Something kept per step still refers to the autograd graph, which keeps every saved activation of "
+       "that step.",
+       "Keep loss.item() or loss.detach(), not the tensor itself.", true},
+      {"K07", "A list of metrics, logs or outputs",
+       "An accumulator that is emptied at the end of an epoch, or never.",
+       "Reduce to numbers while the epoch runs; clear the list at its end.", false},
+      {"K08", "Cyclic garbage waits for the collector",
+       "Objects in reference cycles live until the collector's oldest generation runs; then they are freed "
+       "in one burst.",
+       "Break the cycle, or call gc.collect() every few hundred steps.", false},
+      {"K09", "The allocator keeps freed memory",
+       "Freed blocks lie between live ones, in many arenas, or below a high-water mark; the pages stay "
+       "resident.",
+       "MALLOC_ARENA_MAX=2, a fixed MALLOC_MMAP_THRESHOLD_, malloc_trim at epoch ends, or jemalloc.", false},
+      {"K10", "Mapped files counted as memory",
+       "Pages of memory-mapped files count as resident although the kernel can drop them at any time.",
+       "Nothing to fix; watch RssAnon instead of RSS.", false},
+      {"K11", "Every example is decoded once and kept",
+       "Lazily loaded images, a memoising data set or a list of decoded samples fill up during the first "
+       "epoch.",
+       "Decode on access and drop the decoded copy, or size memory for the whole data set.", false},
+      {"K12", "A bounded cache is full or filling",
+       "An LRU cache of processed inputs: every new entry now evicts an old one.",
+       "Lower the cache's limit when the plateau is too high.", false},
+      {"K13", "A tokenizer's cache",
+       "Tokenizers remember strings they have seen; growth falls with the number of new strings.",
+       "Limit or disable the tokenizer's cache, or recycle the process that tokenizes.", false},
+      {"K14", "Kernels cached per shape",
+       "oneDNN, cuDNN and the like compile or plan once per distinct shape and keep the result.",
+       "Pad or bucket the input lengths; set the cache capacity (ONEDNN_PRIMITIVE_CACHE_CAPACITY).", false},
+      {"K15", "Compiler caches (torch.compile, Triton)",
+       "Each recompilation keeps guards, graphs and code. A constant amount per step instead is a leak of "
+       "guards.",
+       "Mark dimensions dynamic, raise the cache limit on purpose, and look for the reason of "
+       "recompilations.",
+       false},
+      {"K16", "Autotuning in the first iterations",
+       "Benchmarking kernels and priming pools takes workspace in the first few steps and no more.",
+       "Nothing to fix; measure after the first ten steps.", false},
+      {"K17", "The device's caching allocator fragments",
+       "Reserved segments grow while the live tensors do not: varying sizes do not fit the free pieces.",
+       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, fewer distinct lengths.", false},
+      {"K18", "Communicator buffers",
+       "Every communicator takes its own buffers when it is created, invisible to the framework.",
+       "Create process groups once; NCCL_BUFFSIZE lowers their size.", false},
+      {"K19", "A leak inside the communication library",
+       "The same few bytes are kept per collective call from one site in the library.",
+       "Update the library; report the size per call.", true},
+      {"K20", "Checkpoint saves",
+       "Saving gathers or copies the state for a moment. A step that stays after each save is a leak.",
+       "Save sharded, one tensor at a time, or from the CPU copy.", false},
+      {"K21", "Shared memory segments",
+       "Tensors sent between processes live in shared memory until the last handle is closed.",
+       "Close handles, lower prefetch, or use the file_system sharing strategy.", false},
+      {"K22", "The observer keeps what it observes",
+       "Profilers and trackers keep their records in memory until they are flushed.",
+       "Profile a few steps only, and flush or disable the tracker.", true},
+      {"K23", "A video decoder leaks",
+       "A constant amount per opened video stays in the decoder's native code.",
+       "Close readers explicitly, update the decoder, or decode in a process that is recycled.", true},
+      {"K24", "Open shards of a streamed data set",
+       "Each open shard holds its buffers until it ends; they are freed together.",
+       "Use smaller shards or row groups, and fewer workers.", false},
+      {"K25", "Longer inputs later",
+       "The peak within a step follows the longest input so far, while what remains after each step is "
+       "constant.",
+       "Start with the longest batch once, to see the real peak at once; cap the length.", false},
+      {"K26", "A high-water mark read as current memory",
+       "ru_maxrss and similar numbers never fall, whatever the program frees.",
+       "Read VmRSS or RssAnon instead.", false},
+      {"K27", "Vision fine-tuning, undecided",
+       "Growth at image processing before the end of the first epoch: a cache, or something that piles up. "
+       "The steps after the "
+       "first epoch decide.",
+       "Run past the first epoch, then read the verdict again.", false},
+  };
+  return catalogue;
+}
+
+std::vector<PatternMatch> MatchPatterns(const EvidenceBundle& evidence) {
+  std::vector<PatternMatch> matches;
+  for (const Pattern& pattern : PatternCatalogue()) {
+    if (std::optional<PatternMatch> match = MatchPattern(pattern, evidence))
+      matches.push_back(*std::move(match));
+  }
+  std::stable_sort(matches.begin(), matches.end(),
+                   [](const PatternMatch& a, const PatternMatch& b) { return a.bytes > b.bytes; });
+  return matches;
+}
+
+}  // namespace plateau::verdict

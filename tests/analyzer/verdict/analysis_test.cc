@@ -1,0 +1,207 @@
+#include "analyzer/verdict/analysis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/analyzer/verdict/scenario.h"
+
+namespace plateau::verdict {
+namespace {
+
+using testing::HasSubstr;
+
+const Hypothesis& FindHypothesis(const Analysis& analysis, const std::string& name) {
+  for (const Hypothesis& h : analysis.hypotheses) {
+    if (h.name == name) return h;
+  }
+  ADD_FAILURE() << "no hypothesis " << name;
+  static const Hypothesis none;
+  return none;
+}
+
+TEST(AnalysisTest, HealthyRunIsSteadyAndSaysWhatItWouldHaveSeen) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.AddOrdinaryTraining();
+  const Analysis analysis = run.Analyse();
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSteady) << analysis.process.headline.sentence;
+  ASSERT_TRUE(analysis.process.headline.detectable_bytes_per_step.has_value());
+  EXPECT_THAT(analysis.process.headline.sentence, HasSubstr("would have been seen"));
+  EXPECT_EQ(analysis.hypotheses.size(), 16u);
+  for (const Hypothesis& h : analysis.hypotheses) {
+    EXPECT_NE(h.result, HypothesisResult::kSupported) << h.name << ": " << h.evidence;
+    EXPECT_FALSE(h.evidence.empty()) << h.name;
+  }
+  EXPECT_TRUE(analysis.patterns.empty()) << analysis.patterns.front().pattern->id;
+}
+
+TEST(AnalysisTest, LeakBesideALargerCacheFillIsTheHeadline) {
+  Scenario run(200);
+  run.epoch_steps = 60;
+  run.examples_per_step = 8;
+  run.AddOrdinaryTraining();
+  const size_t decode =
+      run.AddSite({.name = "decode (data.py:41)", .frames = {"decode (data.py:41)", "__getitem__"}});
+  const size_t history =
+      run.AddSite({.name = "step (train.py:88)", .frames = {"append", "step (train.py:88)"}});
+  for (int64_t step = 1; step <= 200; ++step) {
+    for (int i = 0; i < 8 && step <= 60; ++i) run.Keep(decode, step, 20 * kMiB);
+    run.Keep(history, step, 2 * kMiB);
+  }
+  const Analysis analysis = run.Analyse();
+  EXPECT_EQ(analysis.process.headline_site, history);
+  EXPECT_TRUE(IsLeak(analysis.process.headline.kind));
+  EXPECT_NEAR(analysis.process.headline.rate_bytes_per_step->value, 2 * kMiB, 0.05 * kMiB);
+  EXPECT_EQ(analysis.sites[decode].verdict.kind, VerdictKind::kCacheFill);
+  EXPECT_NEAR(*analysis.sites[decode].verdict.evidence.per_example_bytes, 20 * kMiB, kMiB);
+  ASSERT_GE(analysis.process.components.size(), 2u);
+  EXPECT_EQ(FindHypothesis(analysis, "dataset loading").result, HypothesisResult::kSupported);
+  EXPECT_EQ(FindHypothesis(analysis, "optimizer state").result, HypothesisResult::kRuledOut);
+  EXPECT_EQ(FindHypothesis(analysis, "page cache").result, HypothesisResult::kRuledOut);
+  EXPECT_EQ(FindHypothesis(analysis, "pinned memory").result, HypothesisResult::kNotTestable);
+}
+
+TEST(AnalysisTest, LedgerAddsUpAtEverySample) {
+  Scenario run(100);
+  run.AddOrdinaryTraining();
+  run.allocator_slack = [](int64_t step) { return 3.0 * kMiB * static_cast<double>(step); };
+  const Analysis analysis = run.Analyse();
+  ASSERT_EQ(analysis.ledger.size(), 101u);
+  for (const series::LedgerParts& parts : analysis.ledger) EXPECT_NEAR(parts.sum(), parts.rss, 1);
+}
+
+TEST(AnalysisTest, GrowthOutsideTheSitesIsNeverBlamedOnOne) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.AddOrdinaryTraining();
+  run.file_bytes = [](int64_t step) { return 50 * kMiB + 10 * kMiB * static_cast<double>(step); };
+  const Analysis analysis = run.Analyse();
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kUntracedGrowth);
+  EXPECT_FALSE(analysis.process.headline_site.has_value());
+  EXPECT_EQ(analysis.process.headline.evidence.untraced_kind, "file");
+  EXPECT_THAT(analysis.process.headline.sentence, HasSubstr("reclaim"));
+  EXPECT_NEAR(analysis.process.headline.rate_bytes_per_step->value, 10 * kMiB, kMiB);
+}
+
+TEST(AnalysisTest, UndecidedFirstPassGivesBothForecastsAndTheStepsThatDecide) {
+  Scenario run(80);
+  run.epoch_steps = 100;
+  run.examples_per_step = 8;
+  run.input.run.limit_bytes = 32 * kGiB;
+  run.AddOrdinaryTraining();
+  const size_t decode = run.AddSite({.name = "decode (data.py:41)", .frames = {"decode", "pil"}});
+  for (int64_t step = 1; step <= 80; ++step) {
+    for (int i = 0; i < 8; ++i) run.Keep(decode, step, 20 * kMiB);
+  }
+  const Analysis analysis = run.Analyse();
+  const Verdict& headline = analysis.process.headline;
+  EXPECT_EQ(headline.kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(headline.reason, Reason::kFirstPass);
+  ASSERT_TRUE(headline.forecast.if_cache && headline.forecast.if_leak);
+  EXPECT_NEAR(headline.plateau_bytes->value, 16000 * kMiB, 400 * kMiB);
+  EXPECT_NEAR(*headline.needs_steps, 100 + 1 + 5 + 1 - 80, 2);
+  EXPECT_EQ(headline.forecast.outcome, Outcome::kOomOnlyIfLeak);
+}
+
+TEST(AnalysisTest, SlowLeakUnderHeavyChurnIsFound) {
+  Scenario run(600);
+  run.epoch_steps = 100;
+  run.AddOrdinaryTraining(kGiB, 300 * kMiB);
+  const size_t site = run.AddSite({.name = "mixed (train.py:5)", .frames = {"mixed"}});
+  for (int64_t step = 1; step <= 600; ++step) {
+    run.Churn(site, step, 300 * kMiB, step % 3);
+    run.Keep(site, step, 100e3);
+  }
+  const Analysis analysis = run.Analyse();
+  EXPECT_TRUE(IsLeak(analysis.sites[site].verdict.kind)) << analysis.sites[site].verdict.sentence;
+  EXPECT_NEAR(analysis.sites[site].verdict.rate_bytes_per_step->value, 100e3, 3e3);
+}
+
+TEST(AnalysisTest, LongRunIsJudgedInBucketsAndAnsweredInSteps) {
+  Scenario run(4000);
+  run.epoch_steps = 1000;
+  run.AddOrdinaryTraining(kGiB, 10 * kMiB);
+  const size_t leak = run.AddSite({.name = "leak (a.py:1)", .frames = {"leak"}});
+  const size_t late = run.AddSite({.name = "late (a.py:2)", .frames = {"late"}});
+  const size_t fill = run.AddSite({.name = "decode (a.py:3)", .frames = {"decode"}});
+  for (int64_t step = 1; step <= 4000; ++step) {
+    run.Keep(leak, step, 1 * kMiB);
+    if (step > 2000) run.Keep(late, step, 1 * kMiB);
+    if (step <= 1000) run.Keep(fill, step, 1 * kMiB);
+  }
+  Analysis analysis = run.Analyse();
+  EXPECT_EQ(run.input.site_bucket_steps, 4);
+  EXPECT_TRUE(IsLeak(analysis.sites[leak].verdict.kind));
+  EXPECT_NEAR(analysis.sites[leak].verdict.rate_bytes_per_step->value, kMiB, 0.02 * kMiB);
+  EXPECT_TRUE(IsLeak(analysis.sites[late].verdict.kind));
+  EXPECT_NEAR(*analysis.sites[late].verdict.onset_step, 2001, 120);
+  EXPECT_EQ(analysis.sites[fill].verdict.kind, VerdictKind::kCacheFill) << analysis.sites[fill].verdict.why;
+  EXPECT_NEAR(*analysis.sites[fill].verdict.by_step, 1000, 40);
+}
+
+TEST(AnalysisTest, SamplingWidensTheInterval) {
+  const auto interval = [](double weight) {
+    series::SeriesAccumulator series;
+    for (int64_t step = 1; step <= 200; ++step) {
+      // The same expected bytes, from few heavy or from many light records.
+      for (int i = 0; i < 64 / weight; ++i) series.OnAlloc(0, 1024, weight, step);
+    }
+    series.Finish(200);
+    AnalysisInput input;
+    input.run.steps = 200;
+    input.run.epoch_steps = 40;
+    input.run.reference_bytes = kGiB;
+    input.sites = &series;
+    const Analysis analysis = RunAnalysis(input);
+    EXPECT_TRUE(IsLeak(analysis.sites[0].verdict.kind));
+    const Estimate rate = *analysis.sites[0].verdict.rate_bytes_per_step;
+    EXPECT_DOUBLE_EQ(rate.value, 64 * 1024);
+    return rate.interval->high - rate.interval->low;
+  };
+  EXPECT_EQ(interval(1), 0) << "exact and constant";
+  EXPECT_GT(interval(32), 0);
+  EXPECT_NEAR(interval(64) / interval(16), std::sqrt(63.0 / 15.0), 0.05);
+}
+
+TEST(AnalysisTest, DevicePoolHasItsOwnVerdict) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.AddOrdinaryTraining();
+  const size_t tensor =
+      run.AddSite({.name = "loss (train.py:3)", .pool = "device 0", .frames = {"aten::add"}});
+  PoolCurve device{.name = "device 0"};
+  for (int64_t step = 0; step <= 200; ++step) {
+    if (step > 0) run.Keep(tensor, step, 4 * kMiB);
+    device.step.push_back(static_cast<double>(step));
+    device.live.push_back(4 * kMiB * static_cast<double>(step));
+    device.reserved.push_back(4 * kMiB * static_cast<double>(step) + 20 * kMiB);
+  }
+  device.limit_bytes = 8 * kGiB;
+  run.input.pools = {device};
+  const Analysis analysis = run.Analyse();
+  ASSERT_EQ(analysis.pools.size(), 2u);
+  EXPECT_EQ(analysis.pools[0].name, "host");
+  EXPECT_EQ(analysis.pools[1].verdict.kind, VerdictKind::kLeak);
+  EXPECT_NEAR(*analysis.pools[1].verdict.forecast.if_leak->oom_step, 2043, 30);
+  EXPECT_EQ(analysis.process.headline_site, tensor) << "the worse pool is the headline";
+}
+
+TEST(AnalysisTest, NothingAtAllIsAnsweredToo) {
+  const Analysis analysis = RunAnalysis({});
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSteady);
+  EXPECT_EQ(analysis.hypotheses.size(), 16u);
+}
+
+TEST(AnalysisTest, MostSevereProcessIsTheHeadline) {
+  ProcessVerdict steady, leak, undecided;
+  steady.headline.kind = VerdictKind::kSteady;
+  leak.headline.kind = VerdictKind::kSlowLeak;
+  undecided.headline.kind = VerdictKind::kInconclusive;
+  EXPECT_EQ(HeadlineProcess({&steady, &undecided, &leak}), 2u);
+  EXPECT_EQ(HeadlineProcess({&steady, &steady}), 0u);
+}
+
+}  // namespace
+}  // namespace plateau::verdict
