@@ -100,6 +100,7 @@ bool StartRecording(ThreadState& t) {
                           std::memory_order_relaxed);
   g_rate.sample_bytes.store(g_options.sample_bytes, std::memory_order_relaxed);
   g_rate.coarsened.store(0, std::memory_order_relaxed);
+  g_rate.full.store(false, std::memory_order_relaxed);
   g_pid = static_cast<uint32_t>(sys::Getpid());
   const ProgramName program = ReadProgramName();
   if (!g_sink.Open(g_options, program.view())) return false;
@@ -265,8 +266,18 @@ void KeepSizeLimit(ThreadBuffer* buffer) {
   if (limit == 0) return;
   // The k-th change comes when all but 2^-k of the space is used, and makes events four times rarer: each
   // stage lasts longer than the one before, and the space is never used up.
+  if (g_sink.file_bytes() > limit - limit / 16 && !g_rate.full.exchange(true, std::memory_order_relaxed)) {
+    buffer->StampTime();
+    buffer->Append([&](trace::BlockWriter& w) {
+      return w.Rate({trace::Mode::kOff, g_rate.exact_from.load(std::memory_order_relaxed),
+                     g_rate.sample_bytes.load(std::memory_order_relaxed)});
+    });
+    return;
+  }
   const uint32_t level = g_rate.coarsened.load(std::memory_order_relaxed);
-  if (level >= 24 || g_sink.file_bytes() < limit - (limit >> (level + 1))) return;
+  if (level >= 24 || g_rate.full.load(std::memory_order_relaxed) ||
+      g_sink.file_bytes() < limit - (limit >> (level + 1)))
+    return;
   uint32_t expected = level;
   if (!g_rate.coarsened.compare_exchange_strong(expected, level + 1)) return;
   uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);

@@ -29,6 +29,7 @@ struct Rate {
   std::atomic<uint64_t> exact_from;
   std::atomic<uint64_t> sample_bytes;
   std::atomic<uint32_t> coarsened;  // how often the size limit made it coarser
+  std::atomic<bool> full;           // only the ledger, marks and counters go on
 };
 extern Rate g_rate;
 
@@ -54,7 +55,10 @@ void GiveBackSharedBuffer(ThreadState& t);
 
 void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes);
 
-// After a block was written: makes the sampling coarser when the trace approaches its limit.
+// After a block was written: makes the sampling coarser when the trace approaches its limit. In exact mode
+// the frees of what was recorded must all follow, so its traces still grow, slower; at 15/16 of the limit its
+// events end, which a RATE record with Mode::kOff says. In default mode frees are as rare as allocations and
+// this is never reached.
 void KeepSizeLimit(ThreadBuffer* buffer);
 
 // Sum of the exact counters of all threads.

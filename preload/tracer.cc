@@ -13,6 +13,10 @@ namespace {
 // Whether an allocation is recorded. Draws the next gap when the countdown ends here.
 bool Choose(ThreadState& t, size_t bytes, ThreadBuffer* buffer) {
   const uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
+  if (g_rate.full.load(std::memory_order_relaxed)) [[unlikely]] {
+    Drop(trace::DropReason::kLimit, 1, bytes);
+    return false;
+  }
   if (bytes >= exact_from) return true;
   const int64_t left = t.saved_countdown - static_cast<int64_t>(bytes);
   if (left >= 0) {
@@ -25,6 +29,13 @@ bool Choose(ThreadState& t, size_t bytes, ThreadBuffer* buffer) {
 }
 
 bool IsExact() { return g_options.mode == trace::Mode::kExact; }
+
+bool IsFull() {
+  if (!g_rate.full.load(std::memory_order_relaxed)) [[likely]]
+    return false;
+  Drop(trace::DropReason::kLimit, 1, 0);
+  return true;
+}
 
 }  // namespace
 
@@ -81,6 +92,7 @@ void RecordFree(ThreadState& t, const void* p) {
     if (!g_sample_set.Erase(address, &bytes)) return ReleaseBuffer(t);
     totals->freed_bytes += bytes;
   }
+  if (IsFull()) return ReleaseBuffer(t);
   const uint64_t tsc = IsExact() ? buffer->TimeFor(0) : Now();
   buffer->Append([&](trace::BlockWriter& w) { return w.Free({address, /*is_realloc=*/false}, tsc); });
   ++totals->recorded_frees;
@@ -95,7 +107,7 @@ ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes) {
   trace::Totals* totals = buffer->totals();
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   event.record_new = Choose(t, bytes, buffer);
-  event.had_old = IsExact() || g_sample_set.Erase(address, &event.old_bytes);
+  event.had_old = (IsExact() || g_sample_set.Erase(address, &event.old_bytes)) && !IsFull();
   if (event.had_old) {
     event.linked = event.record_new;
     const uint64_t tsc = IsExact() ? buffer->TimeFor(0) : Now();

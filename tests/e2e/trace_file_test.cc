@@ -1,0 +1,169 @@
+// The trace as a file: who may read it, and what happens when it cannot be written.
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/traced_run.h"
+
+namespace plateau::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+int LinesOf(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
+
+TEST(TraceFile, IsPrivateAndNamedByProgramAndProcess) {
+  TracedRun run = RunTraced({Program("churn"), "1"});
+  ASSERT_THAT(run.traces, SizeIs(1));
+  EXPECT_THAT(fs::path(run.traces[0]).filename().string(),
+              ::testing::MatchesRegex("churn\\." + std::to_string(run.pid) + "\\.[0-9]+\\.plt"));
+  EXPECT_EQ(fs::status(run.traces[0]).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(TraceFile, DirectoryIsMadePrivate) {
+  TracedRun parent = RunTraced({Program("churn"), "1"});
+  const std::string nested = parent.directory + "/a/b";
+  TracedRun run = RunTraced({Program("churn"), "1"}, {.directory = nested});
+  EXPECT_THAT(run.traces, SizeIs(1));
+  EXPECT_EQ(fs::status(nested).permissions(), fs::perms::owner_all);
+}
+
+TEST(TraceFile, UnwritableDirectoryCostsOneLineAndNothingElse) {
+  // As root permissions do not bind, so the directory is one that cannot exist.
+  TracedRun run = RunTraced({Program("churn"), "10"}, {.directory = "/proc/plateau-nowhere"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out, "done\n");
+  EXPECT_EQ(LinesOf(run.err), 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("cannot create"));
+  TracedRun quiet = RunTraced({Program("churn"), "10"},
+                              {.environment = {"PLATEAU_QUIET=1"}, .directory = "/proc/plateau-nowhere"});
+  EXPECT_EQ(quiet.err, "");
+}
+
+TEST(TraceFile, SymbolicLinkIsNotFollowed) {
+  // The name cannot be guessed, so the directory itself is what an attacker could replace; the file is made
+  // with O_EXCL and O_NOFOLLOW. Here: a second run in the same directory makes a second file.
+  TracedRun run = RunTraced({Program("churn"), "1"});
+  TracedRun again = RunTraced({Program("churn"), "1"}, {.directory = run.directory});
+  EXPECT_THAT(again.traces, SizeIs(2));
+}
+
+TEST(TraceFile, FullDiskKeepsTheProgramRunningAndCountsTheLoss) {
+  TracedRun base = RunTraced({Program("churn"), "1"});
+  const std::string mount_point = base.directory + "/small";
+  fs::create_directory(mount_point);
+  if (mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=512k") != 0)
+    GTEST_SKIP() << "cannot mount a tmpfs";
+  {
+    TracedRun run = RunTraced({Program("churn"), "3000"}, {.directory = mount_point});
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_EQ(run.out, "done\n");
+    EXPECT_EQ(LinesOf(run.err), 1) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("no space left"));
+    ASSERT_THAT(run.traces, SizeIs(1));
+    const TraceContent trace = ReadTrace(run.traces[0]);
+    EXPECT_GT(trace.summary.dropped_events[static_cast<size_t>(trace::DropReason::kWrite)], 0u);
+    EXPECT_GT(trace.summary.gap_blocks, 0u);
+    EXPECT_GE(trace.summary.totals.alloc_calls, 300000u);
+    EXPECT_EQ(trace.LiveCountOfSize(10001),
+              5u);  // the last events are in the ring, and their stacks are known
+    for (const auto& [address, bytes] : trace.live_bytes) {
+      if (bytes == 10001) {
+        EXPECT_NE(trace.live_stacks.at(address), 0u);
+      }
+    }
+  }
+  umount(mount_point.c_str());
+}
+
+TEST(TraceFile, DiskThatIsFullFromTheStartTurnsRecordingOff) {
+  TracedRun base = RunTraced({Program("churn"), "1"});
+  const std::string mount_point = base.directory + "/tiny";
+  fs::create_directory(mount_point);
+  if (mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=4k") != 0) GTEST_SKIP() << "cannot mount a tmpfs";
+  {
+    TracedRun run = RunTraced({Program("churn"), "100"}, {.directory = mount_point});
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_EQ(run.out, "done\n");
+    EXPECT_EQ(LinesOf(run.err), 1) << run.err;
+  }
+  umount(mount_point.c_str());
+}
+
+TEST(TraceFile, FileSizeLimitSendsNoSignal) {
+  TracedRun run = RunTraced({"/bin/sh", "-c", "ulimit -f 1200; exec " + Program("churn") + " 3000"},
+                            {.environment = {"PLATEAU_FOLLOW=0"}});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "done\n");
+  EXPECT_EQ(LinesOf(run.err), 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("ulimit -f"));
+}
+
+TEST(TraceFile, ProgramThatClosesEverythingKeepsItsFilesClean) {
+  TracedRun base = RunTraced({Program("churn"), "1"});
+  TracedRun run = RunTraced({Program("close_all"), base.directory + "/mine"});
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_EQ(run.out, "0 bytes\n");
+  const TraceContent trace = ReadTrace(run.traces.at(0));
+  EXPECT_EQ(trace.AllocsOfSize(10002), 100000u);
+  EXPECT_EQ(trace.summary.gap_blocks, 0u);
+}
+
+TEST(TraceFile, WithoutSharedMappingsBlocksAreBuffered) {
+  TracedRun run = RunTraced({Program("deny_shared_mmap"), Program("churn"), "1000"});
+  if (run.exit_code == 77) GTEST_SKIP() << "no seccomp here";
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const std::string path =
+      run.traces.at(0).find("/churn.") != std::string::npos ? run.traces[0] : run.traces.at(1);
+  const TraceContent trace = ReadTrace(path);
+  EXPECT_EQ(trace.header.shared_ring, 0);
+  EXPECT_EQ(trace.header.clean_exit, 1u);
+  EXPECT_EQ(trace.LiveCountOfSize(10001), 5u);
+  EXPECT_GE(trace.summary.totals.alloc_calls, 100005u);
+  EXPECT_EQ(trace.unknown_frees, 0u);
+}
+
+TEST(TraceFile, SmallProcessesHaveSmallTraces) {
+  TracedRun run = RunTraced({Program("churn"), "1"});
+  struct stat info;
+  ASSERT_EQ(stat(run.traces.at(0).c_str(), &info), 0);
+  EXPECT_LE(info.st_blocks * 512, 128 * 1024);
+}
+
+TEST(TraceFile, SizeLimitIsKeptByCoarserSampling) {
+  for (const char* mode : {"default", "exact"}) {
+    TracedRun run =
+        RunTraced({Program("churn"), "6000"},
+                  {.mode = mode, .environment = {"PLATEAU_MAX_TRACE=2M", "PLATEAU_SAMPLE_BYTES=4096"}});
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_EQ(run.err, "");
+    EXPECT_LE(fs::file_size(run.traces.at(0)), 2u << 20) << mode;
+    const TraceContent trace = ReadTrace(run.traces.at(0));
+    EXPECT_GE(trace.CountOf(trace::RecordKind::kRate), 1u) << mode;
+    EXPECT_GE(trace.summary.totals.alloc_calls, 600005u) << mode;
+    if (std::string(mode) == "default") {
+      EXPECT_EQ(trace.unknown_frees, 0u);
+    }
+  }
+}
+
+TEST(TraceFile, OptionsThatMakeNoSenseGiveOneLineAndTheDefault) {
+  TracedRun run =
+      RunTraced({Program("churn"), "1"}, {.mode = "exact", .environment = {"PLATEAU_SAMPLE_BYTES=lots"}});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(LinesOf(run.err), 1);
+  EXPECT_THAT(run.err, HasSubstr("PLATEAU_SAMPLE_BYTES=lots"));
+  EXPECT_THAT(RunTraced({Program("churn"), "1"}, {.mode = "off"}).traces, IsEmpty());
+}
+
+}  // namespace
+}  // namespace plateau::testing
