@@ -155,6 +155,12 @@ NULL_EXPORT int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, un
   return kSuccess;
 }
 
+NULL_EXPORT int cuMemsetD32Async(void*, unsigned, size_t, void*) { return kSuccess; }
+NULL_EXPORT int cuStreamWriteValue32(void*, void*, unsigned, unsigned) { return kSuccess; }
+NULL_EXPORT int cuMulticastCreate(uint64_t*, const void*) { return kNotFound; }
+NULL_EXPORT int cuMulticastAddDevice(uint64_t, int) { return kNotFound; }
+NULL_EXPORT int cuMulticastBindMem(uint64_t, size_t, uint64_t, size_t, size_t, uint64_t) { return kNotFound; }
+
 // ---- Lookup ----
 namespace {
 // The newest exported variant of `name`, preferring the per-thread-stream one if asked for. Versions
