@@ -160,8 +160,14 @@ class HeapReplay {
       rates_.back() = definitions_.rates[rate_next_++].rate;
       result_.has_sampling |= rates_.back().mode != trace::Mode::kExact && rates_.back().sample_bytes > 0;
     }
+    while (label_next_ < options_.labels.size() && tsc >= options_.labels[label_next_].begin) {
+      birth_flags_ = static_cast<uint8_t>(options_.labels[label_next_++].label << kObjectLabelShift);
+    }
     next_tick_ = UINT64_MAX;
-    if (bucket_ < options_.bucket_ends.size()) next_tick_ = options_.bucket_ends[bucket_];
+    if (label_next_ < options_.labels.size()) next_tick_ = options_.labels[label_next_].begin;
+    if (bucket_ < options_.bucket_ends.size()) {
+      next_tick_ = std::min(next_tick_, options_.bucket_ends[bucket_]);
+    }
     if (ledger_next_ < definitions_.ledger.size()) {
       next_tick_ = std::min(next_tick_, definitions_.ledger[ledger_next_].tsc);
     }
@@ -297,7 +303,7 @@ class HeapReplay {
     const bool lives = MakeRoom(run, i);
     const uint32_t row = HeapRow(e.stack);
     Born(row, e.bytes, Weight(rate(), e.bytes));
-    const LiveObject object{e.address, rate(), 0, e.bytes, row, bucket_};
+    const LiveObject object{e.address, rate(), birth_flags_, e.bytes, row, bucket_};
     if (lives) {
       live_.Insert(object);
     } else {
@@ -408,7 +414,7 @@ class HeapReplay {
     }
     const uint32_t row = RowOf(Pool::kPython, e.stack);
     Born(row, e.bytes, Weight(rate(), e.bytes));
-    python_.Insert({e.address, rate(), 0, e.bytes, row, bucket_});
+    python_.Insert({e.address, rate(), birth_flags_, e.bytes, row, bucket_});
   }
 
   void FreeIn(const Event& e) {
@@ -576,21 +582,24 @@ class HeapReplay {
     mappings_.ForEach([this](const MappingPiece& piece) {
       if (piece.mapping.stack == kNoRow) return;
       options_.on_retained({piece.mapping.stack, piece.mapping.birth, static_cast<double>(piece.bytes()),
-                            piece.mapping.is_first ? 1.0 : 0.0, 0, false});
+                            piece.mapping.is_first ? 1.0 : 0.0, 0, false, kNoLabel, piece.bytes()});
     });
   }
 
   void Show(const LiveObject& object, const std::vector<Part>* parts) {
     const bool is_tensor = object.flags & kObjectTensor;
+    const uint8_t bits = static_cast<uint8_t>(object.flags >> kObjectLabelShift);
+    const uint8_t label = bits == kNoLabel >> kObjectLabelShift ? kNoLabel : bits;
     if (parts == nullptr) {
       const double p = result_.has_sampling ? RecordedProbability(rates_[object.rate], object.bytes) : 1;
       options_.on_retained({object.stack, object.birth, static_cast<double>(object.bytes) / p, 1 / p,
-                            SampleVariance(p, object.bytes), is_tensor});
+                            SampleVariance(p, object.bytes), is_tensor, label, p == 1 ? object.bytes : 0});
       return;
     }
     double count = 1;
     for (const Part& part : *parts) {
-      options_.on_retained({part.row, part.birth, static_cast<double>(part.bytes), count, 0, is_tensor});
+      options_.on_retained(
+          {part.row, part.birth, static_cast<double>(part.bytes), count, 0, is_tensor, label, object.bytes});
       count = 0;
     }
   }
@@ -636,6 +645,8 @@ class HeapReplay {
   double bucket_peak_ = 0;
   size_t ledger_next_ = 0;
   size_t rate_next_ = 0;
+  size_t label_next_ = 0;
+  uint8_t birth_flags_ = kNoLabel & (0xff << kObjectLabelShift);  // of what is born now
   uint64_t next_tick_ = 0;
 };
 

@@ -52,6 +52,16 @@ struct LiveView {
   double count;     // weighted; 0 for a piece
   double variance;  // of bytes, from sampling
   bool is_tensor;
+  uint8_t label;  // ReplayOptions::labels at its birth; kNoLabel when there were none, or for a mapping
+  uint64_t object_bytes;  // of the object itself; 0 when sampling left out others like it
+};
+
+inline constexpr uint8_t kNoLabel = 255;
+
+// What is born from `begin` on is labelled so, 0 to 14.
+struct BirthLabel {
+  uint64_t begin;
+  uint8_t label;
 };
 
 struct ReplayOptions {
@@ -63,6 +73,8 @@ struct ReplayOptions {
   ReplayObserver* observer = nullptr;  // may be null
   // Called for everything live at the end of last_bucket. May be empty.
   std::function<void(const LiveView& object)> on_retained;
+  // Ascending in time: phases of the training loop. May be empty.
+  std::vector<BirthLabel> labels;
   // Which site a stack belongs to, asked once per (pool, canonical node). Sites are numbered from 0.
   std::function<uint32_t(Pool pool, uint32_t node)> site_of;
   // Told of every device event in order, with the bucket it falls into. May be empty.

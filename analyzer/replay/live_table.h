@@ -18,6 +18,7 @@ enum ObjectFlags : uint8_t {
   kObjectTensor = 1,  // a torch tensor's storage
   kObjectParts = 2,   // grown by realloc: its bytes have several births, see HeapReplay
 };
+inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at its birth, 15 for none
 
 struct LiveObject {
   uint64_t address : 48;  // user space; 0: an empty slot

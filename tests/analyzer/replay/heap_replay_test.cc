@@ -170,6 +170,29 @@ TEST(HeapReplayTest, SurvivorsAreKeptByTheBucketOfTheirBirth) {
   EXPECT_EQ(r.buckets[2].live_bytes, 320);
 }
 
+TEST(HeapReplayTest, RetainedObjectsCarryTheLabelOfTheirBirth) {
+  const std::string text = kNodes + std::string(R"(
+@5 alloc address=0x100 bytes=10001 stack=1
+@15 alloc address=0x200 bytes=10002 stack=1
+@25 alloc address=0x300 bytes=10003 stack=1
+@26 alloc address=0x400 bytes=10004 stack=1
+@27 free address=0x300
+@35 alloc address=0x500 bytes=10005 stack=1
+)");
+  const std::string path = testing::WriteTemporary("labels.plt", testing::TraceFromText(text));
+  const auto reader = reader::TraceReader::Open(path);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const auto definitions = CollectDefinitions(**reader);
+  std::map<uint64_t, int> label_of_size;
+  ReplayOptions options;
+  options.bucket_ends = {30};
+  options.labels = {{10, 0}, {20, 6}, {30, 3}};
+  options.site_of = SiteOf;
+  options.on_retained = [&](const LiveView& object) { label_of_size[object.object_bytes] = object.label; };
+  ReplayHeap(**reader, *definitions, options);
+  EXPECT_EQ(label_of_size, (std::map<uint64_t, int>{{10001, kNoLabel}, {10002, 0}, {10004, 6}, {10005, 3}}));
+}
+
 TEST(HeapReplayTest, WhatTeardownFreesStaysRetained) {
   const Replayed r = Replay(R"(
 @5 alloc address=0x100 bytes=10001 stack=1
