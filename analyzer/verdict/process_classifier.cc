@@ -23,8 +23,10 @@ struct Candidate {
 
 Candidate OfSite(double size, size_t index, const SiteFinding& finding) {
   Candidate candidate{size, {}, finding.verdict};
-  candidate.component = {finding.verdict.kind, index, finding.retained_bytes,
-                         finding.verdict.rate_bytes_per_step};
+  candidate.component = {.kind = finding.verdict.kind,
+                         .site = index,
+                         .bytes = finding.retained_bytes,
+                         .rate_bytes_per_step = finding.verdict.rate_bytes_per_step};
   return candidate;
 }
 

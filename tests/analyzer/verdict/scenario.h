@@ -111,13 +111,12 @@ class Scenario {
     input.sites = &series_;
     input.site_bucket_steps = series_.bucket_steps();
     for (size_t i = 0; i < series_.site_count(); ++i) input.site_traits.push_back(series_.Traits(i));
-    double highest = 0;
     for (int64_t step = 0; step <= steps_; ++step) {
       series::LedgerSample sample;
       sample.step = static_cast<double>(step);
-      sample.live = series_.live_bytes()[step];
-      sample.live_peak = series_.live_peak_bytes()[step];
-      highest = std::max(highest, sample.live);
+      const int64_t bucket = series::BucketOfStep(step, series_.bucket_steps());
+      sample.live = series_.live_bytes()[bucket];
+      sample.live_peak = series_.live_peak_bytes()[bucket];
       sample.allocator_held = sample.live + allocator_slack(step);
       sample.rss_file = file_bytes(step);
       sample.rss_shmem = shared_bytes(step);
