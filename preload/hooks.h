@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/python/walk_scope.h"
 #include "preload/sampler/sample_set.h"
 #include "preload/thread_state.h"
 
@@ -56,7 +57,7 @@ inline bool FastFree(void* p) {
   ThreadState& t = t_thread;
   trace::Totals* totals = t.totals;
   if (g_gate.fast_free.load(std::memory_order_relaxed) == 0 || totals == nullptr ||
-      g_sample_set.MayContain(reinterpret_cast<uintptr_t>(p))) [[unlikely]] {
+      g_sample_set.MayContain(reinterpret_cast<uintptr_t>(p)) || python::IsFinalizing()) [[unlikely]] {
     return false;
   }
   ++totals->free_calls;

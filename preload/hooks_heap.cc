@@ -7,6 +7,7 @@
 #include "preload/early_blocks.h"
 #include "preload/event.h"
 #include "preload/hooks.h"
+#include "preload/python/walk_scope.h"
 #include "preload/real_functions.h"
 #include "preload/sampler/sample_set.h"
 
@@ -51,6 +52,7 @@ template <typename Call>
   } else {
     CountNested(t, 0);
   }
+  python::BeforeRelease();
   if (TakeEarly(p, &early_bytes)) [[unlikely]] {
     __libc_free(p);
   } else {

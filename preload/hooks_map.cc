@@ -8,6 +8,8 @@
 
 #include "preload/event.h"
 #include "preload/hooks.h"
+#include "preload/python/pymalloc.h"
+#include "preload/python/walk_scope.h"
 #include "preload/real_functions.h"
 #include "preload/trace/record.h"
 
@@ -17,6 +19,7 @@ namespace {
 constexpr uintptr_t kPageMask = 4095;
 
 trace::MapKind KindOf(int flags) {
+  if (python::InArenaAllocator()) return trace::MapKind::kArena;
   if ((flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE) {
     return trace::MapKind::kShared;
   }
@@ -86,6 +89,7 @@ void ResolveIfNeeded() {
   const bool record =
       Enter(t, registers) && bytes != 0 && (reinterpret_cast<uintptr_t>(address) & kPageMask) == 0;
   if (record) RecordUnmap(t, address, bytes);
+  python::BeforeRelease();
   const int result = g_real.munmap(address, bytes);
   // With sane arguments only a process out of map entries gets here: the range is still there.
   if (record && result != 0) {

@@ -1,5 +1,6 @@
 #include "preload/lifecycle.h"
 
+#include "preload/python/start.h"
 #include "preload/recording.h"
 #include "preload/stack_capture.h"
 #include "preload/torch/start.h"
@@ -8,17 +9,21 @@
 namespace plateau {
 
 void StartParts() {
+  if (g_options.python) StartPython();
   if (g_options.steps) StartTorch({.op_names = g_options.ops});
 }
 
 void PartsOnForkChild() {
   unwind::ResetCaptureAfterFork();
+  PythonOnForkChild();
   if (g_options.steps) TorchOnForkChild();
 }
 
-void PartsOnThreadEnd() {}
+void PartsOnThreadEnd() { PythonOnThreadEnd(); }
 
-void PartsTick() {}
+void PartsTick() {
+  if (g_options.python) TickPython();
+}
 
 void PartsOnModulesGone() { unwind::BumpGeneration(kDefinitionSink); }
 

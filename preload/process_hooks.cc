@@ -6,6 +6,7 @@
 
 #include "preload/event.h"
 #include "preload/lifecycle.h"
+#include "preload/python/start.h"
 #include "preload/real_functions.h"
 
 namespace plateau {
@@ -79,11 +80,13 @@ void ResolveIfNeeded() {
 
 int HookDlclose(void* handle) {
   ResolveIfNeeded();
+  PythonBeforeDlclose();
   const int result = g_real.dlclose(handle);
   const int saved_errno = errno;
   {
     EventScope scope;
     ++t_thread.own_calls;
+    PythonAfterDlclose();
     if (scope) PartsOnModulesGone();
     --t_thread.own_calls;
   }

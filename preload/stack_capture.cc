@@ -1,6 +1,9 @@
 #include "preload/stack_capture.h"
 
 #include "preload/definitions.h"
+#include "preload/python/interpreter.h"
+#include "preload/python/merged_stack.h"
+#include "preload/recording.h"
 #include "preload/thread_buffer.h"
 #include "preload/thread_state.h"
 #include "preload/unwind/capture.h"
@@ -16,7 +19,11 @@ constinit const unwind::DefinitionSink kDefinitionSink = {
 };
 
 uint32_t CaptureStack(const unwind::Registers& registers) {
-  return unwind::CaptureStack(t_thread.buffer->capture(), registers, kDefinitionSink);
+  unwind::ThreadCapture& capture = t_thread.buffer->capture();
+  if (!python::Ready()) return unwind::CaptureStack(capture, registers, kDefinitionSink);
+  const bool full = g_options.python_native[0] == 'f';
+  return python::CaptureMergedStack(capture, registers, kDefinitionSink,
+                                    full ? python::NativeFrames::kFull : python::NativeFrames::kLeaf);
 }
 
 }  // namespace plateau

@@ -1,6 +1,5 @@
 #include "preload/python/interpreter.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
 #include <cstring>
@@ -17,15 +16,25 @@ namespace {
 
 constinit ModuleSymbols g_module;
 constinit std::atomic<bool> g_looking{false};
+constinit unsigned long long g_loaded = 0;  // modules loaded so far, at the last look
 
 struct Search {
   bool is_first = true;
   bool found = false;
-  bool in_executable = false;
   ModuleSymbols executable;
   ModuleSymbols module;
-  char path[4096] = {};
 };
+
+int CountLoaded(dl_phdr_info* info, size_t, void* context) {
+  *static_cast<unsigned long long*>(context) = info->dlpi_adds;
+  return 1;
+}
+
+int IsInterpreter(dl_phdr_info* info, size_t, void* context) {
+  if (ModuleSymbols(*info).begin() != g_interpreter.module_begin) return 0;
+  *static_cast<bool*>(context) = true;
+  return 1;
+}
 
 int VisitModule(dl_phdr_info* info, size_t, void* context) {
   auto* search = static_cast<Search*>(context);
@@ -33,9 +42,7 @@ int VisitModule(dl_phdr_info* info, size_t, void* context) {
   if (search->is_first) search->executable = symbols;
   if (symbols.Find("PyGILState_GetThisThreadState").address != nullptr) {
     search->found = true;
-    search->in_executable = search->is_first;
     search->module = symbols;
-    strncpy(search->path, info->dlpi_name, sizeof(search->path) - 1);
   }
   search->is_first = false;
   return search->found ? 1 : 0;
@@ -91,9 +98,6 @@ void Describe(const Search& search) {
     g_interpreter_state.store(InterpreterState::kUnsupported, std::memory_order_release);
     return;
   }
-  // A library opened by hand could be closed again; the finalising word must stay readable.
-  if (!search.in_executable && search.path[0] != '\0')
-    dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   interpreter.this_thread_state();  // binds its PLT slots now rather than in a hook
   StartWalkGuard(static_cast<const char*>(symbols.runtime) + interpreter.layout.runtime_finalizing);
   g_interpreter_state.store(InterpreterState::kReady, std::memory_order_release);
@@ -104,11 +108,31 @@ void Describe(const Search& search) {
 void NoticeModules() {
   if (g_interpreter_state.load(std::memory_order_acquire) != InterpreterState::kAbsent) return;
   if (g_looking.exchange(true, std::memory_order_acquire)) return;
-  static constinit Search search;
-  search.is_first = true;
-  dl_iterate_phdr(VisitModule, &search);
-  if (search.found) Describe(search);
+  unsigned long long loaded = 0;
+  dl_iterate_phdr(CountLoaded, &loaded);
+  if (loaded != g_loaded) {
+    Search search;
+    dl_iterate_phdr(VisitModule, &search);
+    g_interpreter.may_unload = g_loaded != 0;
+    if (search.found) Describe(search);
+    g_loaded = loaded;
+  }
   g_looking.store(false, std::memory_order_release);
+}
+
+void BeforeModulesGo() {
+  if (Ready() && g_interpreter.may_unload) SuspendWalks();
+}
+
+void AfterModulesWent() {
+  if (!Ready() || !g_interpreter.may_unload) return;
+  bool is_loaded = false;
+  dl_iterate_phdr(IsInterpreter, &is_loaded);
+  if (!is_loaded) {
+    g_loaded = 0;
+    g_interpreter_state.store(InterpreterState::kAbsent, std::memory_order_release);
+  }
+  ResumeWalks(is_loaded);
 }
 
 void* InterpreterSymbol(const char* name) {

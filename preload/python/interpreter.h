@@ -4,7 +4,7 @@
 // called from a hook, and a libpython opened with RTLD_LOCAL is seen like a static one.
 //
 // Threads: NoticeModules() may run in any thread; one wins, the others return. After kReady nothing changes
-// until the process ends or forks. Allocates: never.
+// until the process ends, or the interpreter is unloaded. Allocates: never.
 #ifndef PLATEAU_PRELOAD_PYTHON_INTERPRETER_H_
 #define PLATEAU_PRELOAD_PYTHON_INTERPRETER_H_
 
@@ -29,6 +29,7 @@ struct Interpreter {
   // The interpreter's own module: executable or libpython.
   uintptr_t module_begin;
   uintptr_t module_end;
+  bool may_unload;        // loaded by dlopen()
   const char* refusal;    // why not, in state kUnsupported
   char version_text[24];  // "3.11.2"
 };
@@ -40,9 +41,14 @@ inline bool Ready() {
   return g_interpreter_state.load(std::memory_order_acquire) == InterpreterState::kReady;
 }
 
-// Looks for an interpreter among the loaded modules. Takes the dynamic linker's lock: for constructors and
-// for the wrapper of dlopen(), not for allocation hooks.
+// Looks for an interpreter among the loaded modules, when some were loaded since the last call. Takes the
+// lock of the loader's list, which nobody holds while calling out: for the constructor and the recorder's
+// tick.
 void NoticeModules();
+
+// Around a dlclose(): an interpreter that was loaded by hand may go away.
+void BeforeModulesGo();
+void AfterModulesWent();
 
 // Address of a symbol the interpreter exports, null when it has none. For pymalloc.h.
 void* InterpreterSymbol(const char* name);

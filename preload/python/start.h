@@ -10,8 +10,9 @@ namespace plateau {
 // records the status line RecordInfo("python", ...).
 void StartPython();
 
-// After a successful dlopen() (outside the allocation hooks, inside the guard): an embedded interpreter.
-void PythonModulesChanged();
+// Once a second, guard held, no lock held: finds an interpreter that was loaded later, and checks that the
+// pymalloc hooks are still there.
+void TickPython();
 
 // In the child of a fork, before it records anything.
 void PythonOnForkChild();
@@ -19,8 +20,9 @@ void PythonOnForkChild();
 // When a thread ends.
 void PythonOnThreadEnd();
 
-// From the ledger tick, with no lock held: re-checks that the pymalloc hooks are still there.
-void PythonTick();
+// Before and after a dlclose().
+void PythonBeforeDlclose();
+void PythonAfterDlclose();
 
 }  // namespace plateau
 

@@ -27,6 +27,8 @@ constinit std::atomic<uintptr_t> g_never_finalizing{0};
 constinit std::atomic<bool> g_walkers_gone{false};  // a releaser has waited in this finalisation
 constinit std::atomic<bool> g_use_fences{false};    // no membarrier here
 constinit std::atomic<bool> g_gave_up{false};
+constinit std::atomic<int> g_suspensions{0};
+constinit const std::atomic<uintptr_t>* g_interpreter_word = &g_never_finalizing;
 
 constinit thread_local WalkFlag* t_flag = nullptr;
 constinit thread_local bool t_ended = false;
@@ -59,36 +61,8 @@ int64_t NowNs() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-}  // namespace
-
-constinit std::atomic<const std::atomic<uintptr_t>*> g_finalizing_word{&g_never_finalizing};
-
-WalkScope::WalkScope() {
-  if (!Ready() || g_gave_up.load(std::memory_order_relaxed)) return;
-  WalkFlag* flag = t_flag != nullptr ? t_flag : TakeFlag();
-  if (flag == nullptr) return;
-  flag_ = &flag->walking;
-  slot_ = static_cast<uint32_t>(flag - g_flags);
-  flag_->store(1, std::memory_order_relaxed);
-  OrderWalker();
-  const std::atomic<uintptr_t>& word = *g_finalizing_word.load(std::memory_order_relaxed);
-  uintptr_t finalizing = word.load(std::memory_order_acquire);
-  if (finalizing == 0 && g_walkers_gone.load(std::memory_order_relaxed)) [[unlikely]] {
-    // Initialised again: the next finalisation has to wait again, unless it has begun already.
-    g_walkers_gone.store(false, std::memory_order_seq_cst);
-    finalizing = word.load(std::memory_order_seq_cst);
-  }
-  const void* state = g_interpreter.this_thread_state();
-  if (finalizing == 0 || finalizing == reinterpret_cast<uintptr_t>(state)) [[likely]]
-    thread_state_ = state;
-}
-
-WalkScope::~WalkScope() {
-  if (flag_ != nullptr) flag_->store(0, std::memory_order_release);
-}
-
-void WaitForWalkers() {
-  if (g_walkers_gone.load(std::memory_order_seq_cst)) return;
+// Returns when no other thread is inside a walk that began before this call.
+void WaitForEveryWalk() {
   const int saved_errno = errno;
   if (!g_use_fences.load(std::memory_order_relaxed))
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
@@ -105,8 +79,43 @@ void WaitForWalkers() {
       sched_yield();
     }
   }
-  g_walkers_gone.store(true, std::memory_order_seq_cst);
   errno = saved_errno;
+}
+
+}  // namespace
+
+constinit std::atomic<const std::atomic<uintptr_t>*> g_finalizing_word{&g_never_finalizing};
+
+WalkScope::WalkScope() {
+  if (!Ready() || g_gave_up.load(std::memory_order_relaxed)) return;
+  WalkFlag* flag = t_flag != nullptr ? t_flag : TakeFlag();
+  if (flag == nullptr) return;
+  flag_ = &flag->walking;
+  slot_ = static_cast<uint32_t>(flag - g_flags);
+  flag_->store(1, std::memory_order_relaxed);
+  OrderWalker();
+  const std::atomic<uintptr_t>& word = *g_finalizing_word.load(std::memory_order_relaxed);
+  uintptr_t finalizing = word.load(std::memory_order_acquire);
+  if (g_suspensions.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return;
+  if (finalizing == 0 && g_walkers_gone.load(std::memory_order_relaxed)) [[unlikely]] {
+    // Initialised again: the next finalisation has to wait again, unless it has begun already.
+    g_walkers_gone.store(false, std::memory_order_seq_cst);
+    finalizing = word.load(std::memory_order_seq_cst);
+  }
+  const void* state = g_interpreter.this_thread_state();
+  if (finalizing == 0 || finalizing == reinterpret_cast<uintptr_t>(state)) [[likely]]
+    thread_state_ = state;
+}
+
+WalkScope::~WalkScope() {
+  if (flag_ != nullptr) flag_->store(0, std::memory_order_release);
+}
+
+void WaitForWalkers() {
+  if (g_walkers_gone.load(std::memory_order_seq_cst)) return;
+  WaitForEveryWalk();
+  g_walkers_gone.store(true, std::memory_order_seq_cst);
 }
 
 void ReleaseWalkFlag() {
@@ -122,8 +131,20 @@ void StartWalkGuard(const void* finalizing_word) {
   const int saved_errno = errno;
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) g_use_fences.store(true);
   errno = saved_errno;
-  g_finalizing_word.store(static_cast<const std::atomic<uintptr_t>*>(finalizing_word),
-                          std::memory_order_release);
+  g_interpreter_word = static_cast<const std::atomic<uintptr_t>*>(finalizing_word);
+  g_finalizing_word.store(g_interpreter_word, std::memory_order_release);
+}
+
+void SuspendWalks() {
+  g_suspensions.fetch_add(1);
+  WaitForEveryWalk();
+  g_finalizing_word.store(&g_never_finalizing);
+}
+
+void ResumeWalks(bool interpreter_is_loaded) {
+  if (!interpreter_is_loaded) g_interpreter_word = &g_never_finalizing;
+  if (g_suspensions.load() == 1) g_finalizing_word.store(g_interpreter_word);
+  g_suspensions.fetch_sub(1);
 }
 
 void ResetWalkGuardInChild() {

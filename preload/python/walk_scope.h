@@ -47,10 +47,14 @@ class WalkScope {
 extern std::atomic<const std::atomic<uintptr_t>*> g_finalizing_word;
 void WaitForWalkers();
 
+// True while an interpreter finalises.
+inline bool IsFinalizing() {
+  return g_finalizing_word.load(std::memory_order_relaxed)->load(std::memory_order_relaxed) != 0;
+}
+
 // Call before memory is given back to libc or the kernel.
 inline void BeforeRelease() {
-  const auto* word = g_finalizing_word.load(std::memory_order_relaxed);
-  if (word->load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if (IsFinalizing()) [[unlikely]]
     WaitForWalkers();
 }
 
@@ -59,6 +63,11 @@ void ReleaseWalkFlag();
 
 // Tells the guard which word the interpreter sets; registers for membarrier.
 void StartWalkGuard(const void* finalizing_word);
+
+// Around a dlclose() that may unload the interpreter: no walk begins in between, and the finalising word is
+// not looked at. Nests.
+void SuspendWalks();
+void ResumeWalks(bool interpreter_is_loaded);
 
 // In the child of a fork, before it records: the other threads are gone.
 void ResetWalkGuardInChild();

@@ -203,7 +203,7 @@ enum class ExtKind : uint32_t {
   kTotals = 24,         // snapshot of the exact counters
 };
 
-enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3 };
+enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3, kArena = 4 };  // kArena: of pymalloc
 
 enum class MarkKind : uint8_t {
   kStep = 1,  // end of an optimizer step

@@ -37,7 +37,7 @@ def save():
     import ctypes
     with open(os.environ["TRUTH_OUT"], "w") as out:
         json.dump(EXPECTED, out)
-    ctypes.CDLL(None).probe_flush()
+    getattr(ctypes.CDLL(None), "probe_flush", int)()  # not there under the shim itself
 
 
 def save_at_exit():

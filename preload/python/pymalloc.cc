@@ -1,0 +1,258 @@
+#include "preload/python/pymalloc.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "preload/python/interpreter.h"
+#include "preload/python/walk_scope.h"
+#include "preload/recording.h"
+#include "preload/sampler/sample_set.h"
+#include "preload/sampler/sampler.h"
+#include "preload/tracer.h"
+
+namespace plateau::python {
+namespace {
+
+// PyMemAllocatorEx and PyObjectArenaAllocator, the same since 3.5.
+struct Allocator {
+  void* context;
+  void* (*malloc)(void* context, size_t bytes);
+  void* (*calloc)(void* context, size_t count, size_t bytes);
+  void* (*realloc)(void* context, void* p, size_t bytes);
+  void (*free)(void* context, void* p);
+};
+struct ArenaAllocator {
+  void* context;
+  void* (*allocate)(void* context, size_t bytes);
+  void (*release)(void* context, void* p, size_t bytes);
+};
+enum Domain { kRaw = 0, kMem = 1, kObject = 2, kDomains = 3 };
+
+// Each installation has its own copy of what it wraps: a call that is under way may still be in the last one.
+constexpr size_t kMaxInstallations = 8;
+constinit Allocator g_wrapped[kMaxInstallations][kDomains] = {};
+constinit size_t g_installations = 0;
+constinit ArenaAllocator g_wrapped_arena = {};
+
+constinit std::atomic<PymallocState> g_state{PymallocState::kOff};
+constinit std::atomic<bool> g_was_called{false};  // since the last check
+constinit std::atomic<bool> g_checking{false};
+constinit std::atomic<size_t> g_small_bytes{kSmallRequestBytes};
+constinit SampleSet g_samples;
+
+constinit thread_local int64_t t_bytes_until_sample = 0;
+constinit thread_local GapRandom t_random;
+constinit thread_local bool t_is_seeded = false;
+constinit thread_local bool t_in_arena = false;
+
+// How far it is to the next sample; 0 in exact mode, where everything is recorded.
+int64_t NextGap() {
+  const uint64_t mean_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
+  if (g_options.mode == trace::Mode::kExact || mean_bytes == 0) return 0;
+  if (!t_is_seeded) {
+    t_is_seeded = true;
+    uint64_t cycles = reinterpret_cast<uintptr_t>(&t_random);
+#if defined(__x86_64__)
+    cycles ^= __builtin_ia32_rdtsc() * 0x9e3779b97f4a7c15u;
+#endif
+    t_random.Seed(cycles);
+  }
+  return static_cast<int64_t>(t_random.Gap(mean_bytes));
+}
+
+[[gnu::noinline]] void SampleSlow(void* p, size_t bytes, const void* frame) {
+  const bool is_first = !t_is_seeded && g_options.mode != trace::Mode::kExact;
+  t_bytes_until_sample = NextGap();
+  if (is_first) {
+    // The thread has no gap yet: this request begins its first one.
+    t_bytes_until_sample -= static_cast<int64_t>(bytes);
+    if (t_bytes_until_sample >= 0) return;
+    t_bytes_until_sample = NextGap();
+  }
+  if (!Enabled() || InHook()) return;
+  if (g_samples.Insert(reinterpret_cast<uintptr_t>(p), bytes)) {
+    RecordAllocIn(trace::AllocSource::kPymalloc, p, bytes, frame);
+  }
+}
+
+[[gnu::always_inline]] inline void OnAllocated(void* p, size_t bytes, const void* frame) {
+  g_was_called.store(true, std::memory_order_relaxed);
+  if (bytes > g_small_bytes.load(std::memory_order_relaxed) || p == nullptr) return;
+  const int64_t left = t_bytes_until_sample - static_cast<int64_t>(bytes);
+  if (left >= 0) [[likely]] {
+    t_bytes_until_sample = left;
+    return;
+  }
+  SampleSlow(p, bytes, frame);
+}
+
+[[gnu::noinline]] void ReleaseSlow(void* p) {
+  uint64_t bytes;
+  if (g_samples.Erase(reinterpret_cast<uintptr_t>(p), &bytes)) RecordFreeIn(trace::AllocSource::kPymalloc, p);
+}
+
+[[gnu::always_inline]] inline void OnReleased(void* p) {
+  if (g_samples.MayContain(reinterpret_cast<uintptr_t>(p))) [[unlikely]]
+    ReleaseSlow(p);
+}
+
+void* HookMalloc(void* context, size_t bytes) {
+  const auto* wrapped = static_cast<const Allocator*>(context);
+  void* p = wrapped->malloc(wrapped->context, bytes);
+  OnAllocated(p, bytes, __builtin_frame_address(0));
+  return p;
+}
+
+void* HookCalloc(void* context, size_t count, size_t bytes) {
+  const auto* wrapped = static_cast<const Allocator*>(context);
+  void* p = wrapped->calloc(wrapped->context, count, bytes);
+  size_t total;
+  if (!__builtin_mul_overflow(count, bytes, &total)) OnAllocated(p, total, __builtin_frame_address(0));
+  return p;
+}
+
+// The caller holds the GIL, so nobody can be given the old block before it is reported.
+void* HookRealloc(void* context, void* old, size_t bytes) {
+  const auto* wrapped = static_cast<const Allocator*>(context);
+  void* p = wrapped->realloc(wrapped->context, old, bytes);
+  if (p == nullptr) return nullptr;
+  if (old != nullptr) OnReleased(old);
+  OnAllocated(p, bytes, __builtin_frame_address(0));
+  return p;
+}
+
+void HookFree(void* context, void* p) {
+  const auto* wrapped = static_cast<const Allocator*>(context);
+  BeforeRelease();
+  if (p != nullptr) OnReleased(p);
+  wrapped->free(wrapped->context, p);
+}
+
+void* HookArenaAllocate(void*, size_t bytes) {
+  const bool was_in_arena = t_in_arena;
+  t_in_arena = true;
+  void* p = g_wrapped_arena.allocate(g_wrapped_arena.context, bytes);
+  t_in_arena = was_in_arena;
+  return p;
+}
+
+void HookArenaRelease(void*, void* p, size_t bytes) {
+  const bool was_in_arena = t_in_arena;
+  t_in_arena = true;
+  g_wrapped_arena.release(g_wrapped_arena.context, p, bytes);
+  t_in_arena = was_in_arena;
+}
+
+struct Functions {
+  void (*get)(int domain, Allocator* allocator);
+  void (*set)(int domain, Allocator* allocator);
+  void (*get_arena)(ArenaAllocator* allocator);
+  void (*set_arena)(ArenaAllocator* allocator);
+  const char* (*name)();
+  int (*is_initialized)();
+  void* (*unchecked_state)();
+
+  bool complete() const { return get != nullptr && set != nullptr && is_initialized != nullptr; }
+};
+
+template <typename Function>
+void Find(Function* function, const char* name) {
+  *function = reinterpret_cast<Function>(InterpreterSymbol(name));
+}
+
+Functions FindFunctions() {
+  Functions functions;
+  Find(&functions.get, "PyMem_GetAllocator");
+  Find(&functions.set, "PyMem_SetAllocator");
+  Find(&functions.get_arena, "PyObject_GetArenaAllocator");
+  Find(&functions.set_arena, "PyObject_SetArenaAllocator");
+  Find(&functions.name, "_PyMem_GetCurrentAllocatorName");
+  Find(&functions.is_initialized, "Py_IsInitialized");
+  Find(&functions.unchecked_state, "PyThreadState_GetUnchecked");
+  if (functions.unchecked_state == nullptr) Find(&functions.unchecked_state, "_PyThreadState_UncheckedGet");
+  return functions;
+}
+
+// Another thread may be in the allocator unless we hold the GIL or there is no interpreter yet.
+bool MayChangeAllocators(const Functions& functions) {
+  if (functions.is_initialized() == 0) return true;
+  if (functions.unchecked_state == nullptr || !Ready()) return false;
+  const void* state = g_interpreter.this_thread_state();
+  return state != nullptr && functions.unchecked_state() == state;
+}
+
+bool IsOurs(const Functions& functions, int domain) {
+  Allocator now = {};
+  functions.get(domain, &now);
+  return now.malloc == HookMalloc;
+}
+
+void Wrap(const Functions& functions) {
+  if (g_installations == kMaxInstallations) return g_state.store(PymallocState::kReplaced);
+  Allocator* wrapped = g_wrapped[g_installations++];
+  for (int domain : {kMem, kObject}) {
+    functions.get(domain, &wrapped[domain]);
+    if (wrapped[domain].malloc == HookMalloc) continue;
+    Allocator hooks = {&wrapped[domain], HookMalloc, HookCalloc, HookRealloc, HookFree};
+    functions.set(domain, &hooks);
+  }
+  if (functions.get_arena != nullptr && functions.set_arena != nullptr) {
+    ArenaAllocator now = {};
+    functions.get_arena(&now);
+    if (now.allocate != HookArenaAllocate) {
+      g_wrapped_arena = now;
+      ArenaAllocator hooks = {nullptr, HookArenaAllocate, HookArenaRelease};
+      functions.set_arena(&hooks);
+    }
+  }
+  g_was_called.store(true, std::memory_order_relaxed);
+  g_state.store(PymallocState::kSampling, std::memory_order_release);
+}
+
+}  // namespace
+
+void InstallPymalloc() {
+  if (!Ready() || g_state.load(std::memory_order_acquire) != PymallocState::kOff) return;
+  const Functions functions = FindFunctions();
+  if (functions.complete() && MayChangeAllocators(functions)) Wrap(functions);
+}
+
+bool CheckPymalloc() {
+  const PymallocState before = g_state.load(std::memory_order_acquire);
+  if (before == PymallocState::kMalloc || !Ready() || g_checking.exchange(true, std::memory_order_acquire))
+    return false;
+  const Functions functions = FindFunctions();
+  if (!functions.complete() || functions.is_initialized() == 0) {
+    // Nothing to check yet.
+  } else if (before == PymallocState::kOff) {
+    InstallPymalloc();
+  } else if (IsOurs(functions, kObject) && IsOurs(functions, kMem)) {
+    g_state.store(PymallocState::kSampling, std::memory_order_release);
+  } else if (!g_was_called.exchange(
+                 false, std::memory_order_relaxed)) {  // else: wrapped by another, and still called
+    const char* name = functions.name != nullptr ? functions.name() : nullptr;
+    if (name != nullptr && strncmp(name, "malloc", 6) == 0) {
+      g_state.store(PymallocState::kMalloc, std::memory_order_release);
+    } else if (MayChangeAllocators(functions)) {
+      // The debug allocator adds up to 32 bytes, so larger requests leave pymalloc.
+      if (name != nullptr && strstr(name, "debug") != nullptr) g_small_bytes.store(kSmallRequestBytes - 32);
+      Wrap(functions);
+    } else {
+      g_state.store(PymallocState::kReplaced, std::memory_order_release);
+    }
+  }
+  g_checking.store(false, std::memory_order_release);
+  return g_state.load(std::memory_order_acquire) != before;
+}
+
+PymallocState GetPymallocState() { return g_state.load(std::memory_order_acquire); }
+
+bool InArenaAllocator() { return t_in_arena; }
+
+void ResetPymallocInChild() {
+  g_checking.store(false, std::memory_order_relaxed);
+  g_samples.ResetInChild();
+  t_is_seeded = false;  // another sequence than the parent's
+}
+
+}  // namespace plateau::python

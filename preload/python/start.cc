@@ -1,0 +1,88 @@
+#include "preload/python/start.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "preload/fixed_text.h"
+#include "preload/python/interpreter.h"
+#include "preload/python/pymalloc.h"
+#include "preload/python/python_nodes.h"
+#include "preload/python/walk_scope.h"
+#include "preload/recording.h"
+#include "preload/tracer.h"
+
+namespace plateau {
+namespace {
+
+using python::InterpreterState;
+using python::PymallocState;
+
+// The status line was written for this state.
+constinit InterpreterState g_reported = InterpreterState::kAbsent;
+
+bool WantsPymalloc() { return strcmp(g_options.python_alloc, "off") != 0; }
+
+std::string_view PymallocText() {
+  switch (python::GetPymallocState()) {
+    case PymallocState::kSampling:
+      return g_options.mode == trace::Mode::kExact ? "every small object recorded" : "small objects sampled";
+    case PymallocState::kMalloc:
+      return "small objects come from malloc";
+    case PymallocState::kReplaced:
+      return "small objects not seen: the allocator hooks were replaced";
+    case PymallocState::kOff:
+      break;
+  }
+  return WantsPymalloc() ? "small objects not seen: no allocator hooks yet" : "small objects not recorded";
+}
+
+void Report() {
+  const InterpreterState state = python::g_interpreter_state.load(std::memory_order_acquire);
+  g_reported = state;
+  if (state == InterpreterState::kAbsent) return;
+  const python::Interpreter& interpreter = python::g_interpreter;
+  FixedText<256> line;
+  line << "CPython " << interpreter.version_text;
+  if (state == InterpreterState::kUnsupported) {
+    line << ": frames off (" << interpreter.refusal << ")";
+  } else {
+    line << ": frames on; " << PymallocText();
+  }
+  RecordInfo("python", line.view());
+}
+
+void StartInterpreter() {
+  if (!python::Ready() || !python::InitializePythonNodes()) return;
+  if (WantsPymalloc()) python::InstallPymalloc();
+}
+
+}  // namespace
+
+void StartPython() {
+  python::NoticeModules();
+  StartInterpreter();
+  Report();
+}
+
+void TickPython() {
+  python::NoticeModules();
+  bool is_news = python::g_interpreter_state.load(std::memory_order_acquire) != g_reported;
+  if (is_news) StartInterpreter();
+  if (WantsPymalloc() && python::CheckPymalloc()) is_news = true;
+  if (is_news) Report();
+}
+
+void PythonOnForkChild() {
+  python::ResetWalkGuardInChild();
+  python::ForgetPythonNodes();
+  python::ResetPymallocInChild();
+  g_reported = InterpreterState::kAbsent;  // the tick writes the line into the child's trace
+}
+
+void PythonOnThreadEnd() { python::ReleaseWalkFlag(); }
+
+void PythonBeforeDlclose() { python::BeforeModulesGo(); }
+
+void PythonAfterDlclose() { python::AfterModulesWent(); }
+
+}  // namespace plateau
