@@ -52,7 +52,9 @@ class FixedText {
   void Clear() { data_[size_ = 0] = 0; }
   // Gives up everything behind the first `size` bytes.
   void CutTo(size_t size) {
-    if (size < size_) data_[size_ = size] = 0;
+    if (size >= size_ || size >= kCapacity) return;
+    size_ = size;
+    data_[size_] = 0;
   }
 
  private:

@@ -1,0 +1,101 @@
+#include "preload/sampler/sample_set.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace plateau {
+namespace {
+
+class SampleSetTest : public ::testing::Test {
+ protected:
+  void SetUp() override { g_sample_set.Clear(); }
+  void TearDown() override { g_sample_set.Clear(); }
+};
+
+constexpr uintptr_t Address(uint64_t i) { return 0x7f0000000000 + i * 48; }
+
+TEST_F(SampleSetTest, MembersAreFoundAndForgotten) {
+  uint64_t bytes = 0;
+  EXPECT_FALSE(g_sample_set.MayContain(Address(1)));
+  ASSERT_TRUE(g_sample_set.Insert(Address(1), 10001));
+  EXPECT_TRUE(g_sample_set.MayContain(Address(1)));
+  EXPECT_TRUE(g_sample_set.Contains(Address(1)));
+  EXPECT_FALSE(g_sample_set.Contains(Address(2)));
+  ASSERT_TRUE(g_sample_set.Erase(Address(1), &bytes));
+  EXPECT_EQ(bytes, 10001u);
+  EXPECT_FALSE(g_sample_set.Erase(Address(1), &bytes));
+  EXPECT_FALSE(g_sample_set.MayContain(Address(1)));
+}
+
+TEST_F(SampleSetTest, AnAddressThatComesBackIsOneMember) {
+  ASSERT_TRUE(g_sample_set.Insert(Address(1), 10001));
+  ASSERT_TRUE(g_sample_set.Insert(Address(1), 10002));
+  EXPECT_EQ(g_sample_set.size(), 1u);
+  uint64_t bytes = 0;
+  ASSERT_TRUE(g_sample_set.Erase(Address(1), &bytes));
+  EXPECT_EQ(bytes, 10002u);
+}
+
+// A million live samples in 2^18 counters: counters overflow into "stays full", and no free is lost.
+TEST_F(SampleSetTest, SaturatedFilterLosesNoFree) {
+  constexpr uint64_t kMembers = 1'000'000;
+  for (uint64_t i = 0; i < kMembers; ++i) ASSERT_TRUE(g_sample_set.Insert(Address(i), i + 1));
+  EXPECT_EQ(g_sample_set.size(), kMembers);
+  for (uint64_t i = 0; i < kMembers; ++i) {
+    uint64_t bytes = 0;
+    ASSERT_TRUE(g_sample_set.MayContain(Address(i)));
+    ASSERT_TRUE(g_sample_set.Erase(Address(i), &bytes));
+    ASSERT_EQ(bytes, i + 1);
+  }
+  EXPECT_EQ(g_sample_set.size(), 0u);
+}
+
+TEST_F(SampleSetTest, ManyHandsOnOneCounterEndAtZeroOrFull) {
+  // 400 members with the same filter byte drive it to 255 and keep it there.
+  std::vector<uintptr_t> same;
+  g_sample_set.Insert(Address(0), 1);
+  for (uint64_t i = 1; same.size() < 400; ++i) {
+    if (g_sample_set.MayContain(Address(i))) same.push_back(Address(i));
+  }
+  for (uintptr_t address : same) ASSERT_TRUE(g_sample_set.Insert(address, 2));
+  uint64_t bytes;
+  for (uintptr_t address : same) ASSERT_TRUE(g_sample_set.Erase(address, &bytes));
+  EXPECT_TRUE(g_sample_set.MayContain(Address(0)));  // still a member, must still be asked about
+  ASSERT_TRUE(g_sample_set.Erase(Address(0), &bytes));
+  EXPECT_TRUE(g_sample_set.MayContain(Address(0)));  // saturated: slower, never wrong
+}
+
+TEST_F(SampleSetTest, WatchedAddressesAreNoMembers) {
+  g_sample_set.Watch(Address(5));
+  EXPECT_TRUE(g_sample_set.MayContain(Address(5)));
+  EXPECT_FALSE(g_sample_set.Contains(Address(5)));
+  g_sample_set.Unwatch(Address(5));
+  EXPECT_FALSE(g_sample_set.MayContain(Address(5)));
+}
+
+TEST_F(SampleSetTest, ThreadsDoNotDisturbEachOther) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([t, &wrong] {
+      for (uint64_t round = 0; round < 20; ++round) {
+        for (uint64_t i = 0; i < 2000; ++i) {
+          if (!g_sample_set.Insert(Address(t * 1'000'000 + i), t * 10 + 1)) ++wrong;
+        }
+        for (uint64_t i = 0; i < 2000; ++i) {
+          uint64_t bytes = 0;
+          if (!g_sample_set.Erase(Address(t * 1'000'000 + i), &bytes) || bytes != t * 10 + 1) ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(g_sample_set.size(), 0u);
+}
+
+}  // namespace
+}  // namespace plateau
