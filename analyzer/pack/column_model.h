@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -130,6 +131,43 @@ class AddressPredictor {
   uint64_t bump_ = 0;
 };
 
+// The stack nodes defined so far, by id. Ids come in runs, so they are kept in pages.
+class NodeTable {
+ public:
+  struct Node {
+    uint32_t parent;
+    uint32_t location;
+    bool known;
+  };
+
+  // nullptr when the node was not defined in this payload.
+  const Node* Find(uint32_t id) const {
+    const uint32_t number = id >> kPageBits;
+    if (number != last_number_) {
+      const auto it = pages_.find(number);
+      if (it == pages_.end()) return nullptr;
+      last_number_ = number;
+      last_page_ = it->second.get();
+    }
+    const Node* node = &(*last_page_)[id & (kPageNodes - 1)];
+    return node->known ? node : nullptr;
+  }
+  void Set(uint32_t id, uint32_t parent, uint32_t location) {
+    std::unique_ptr<Page>& page = pages_[id >> kPageBits];
+    if (page == nullptr) page = std::make_unique<Page>();
+    (*page)[id & (kPageNodes - 1)] = {parent, location, true};
+  }
+
+ private:
+  static constexpr uint32_t kPageBits = 8;
+  static constexpr uint32_t kPageNodes = 1u << kPageBits;
+  using Page = std::array<Node, kPageNodes>;
+
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Page>> pages_;
+  mutable uint32_t last_number_ = UINT32_MAX;
+  mutable const Page* last_page_ = nullptr;
+};
+
 // Predicts a stack node's parent and location.
 class StackPredictor {
  public:
@@ -143,18 +181,18 @@ class StackPredictor {
     uint32_t node = last_;
     for (int up = 0; up <= kMaxUp; ++up) {
       if (node == parent) return up;
-      const auto it = nodes_.find(node);
-      if (it == nodes_.end()) return -1;
-      node = it->second.parent;
+      const NodeTable::Node* known = nodes_.Find(node);
+      if (known == nullptr) return -1;
+      node = known->parent;
     }
     return -1;
   }
   bool GetParent(int up, uint32_t* parent) const {
     uint32_t node = last_;
     for (; up > 0; --up) {
-      const auto it = nodes_.find(node);
-      if (it == nodes_.end()) return false;
-      node = it->second.parent;
+      const NodeTable::Node* known = nodes_.Find(node);
+      if (known == nullptr) return false;
+      node = known->parent;
     }
     *parent = node;
     return true;
@@ -176,7 +214,7 @@ class StackPredictor {
     while (i + 1 < kLocations && children[i] != location) ++i;
     for (; i > 0; --i) children[i] = children[i - 1];
     children[0] = location;
-    nodes_[node] = {parent, location};
+    nodes_.Set(node, parent, location);
     last_ = node;
   }
   void OnStack(uint32_t node) { last_ = node; }
@@ -185,19 +223,15 @@ class StackPredictor {
   static constexpr size_t kContextBits = 16;
   static constexpr size_t kContexts = size_t{1} << kContextBits;
   using Children = std::array<uint32_t, kLocations>;
-  struct Node {
-    uint32_t parent;
-    uint32_t location;
-  };
 
   // What was called from the same place before: the parent's own location.
   size_t Context(uint32_t parent) const {
-    const auto it = nodes_.find(parent);
-    const uint64_t location = it == nodes_.end() ? 0 : it->second.location;
+    const NodeTable::Node* known = nodes_.Find(parent);
+    const uint64_t location = known == nullptr ? 0 : known->location;
     return static_cast<size_t>(location * 0x9e3779b97f4a7c15u >> (64 - kContextBits));
   }
 
-  absl::flat_hash_map<uint32_t, Node> nodes_;
+  NodeTable nodes_;
   std::vector<Children> children_;
   uint32_t last_ = 0;
 };
