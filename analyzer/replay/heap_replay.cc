@@ -433,6 +433,7 @@ class HeapReplay {
   Pool PoolOfMapping(const trace::MapRecord& map) const {
     if (map.kind == trace::MapKind::kFile) return Pool::kFile;
     if (map.kind == trace::MapKind::kShared) return Pool::kShared;
+    if (map.kind == trace::MapKind::kArena) return Pool::kArena;
     if (map.prot == 0) return Pool::kReserved;
     // pymalloc takes arenas of 256 KiB, since Python 3.10 of 1 MiB.
     if (map.bytes == 256 * 1024 || map.bytes == 1024 * 1024) {
