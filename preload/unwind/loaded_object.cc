@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 #include <atomic>
 #include <cstdint>
@@ -30,26 +31,42 @@ struct Snapshot {
 };
 
 constinit std::atomic<FindObjectFunction> find_object{nullptr};
+constinit std::atomic<const struct link_map*> main_program{nullptr};
 constinit std::atomic<Snapshot*> snapshot{nullptr};
 constinit std::atomic<bool> refreshing{false};
+
+// Sets begin and end to what the PT_LOAD segments span. The loader tells them segment by segment when there
+// are holes between them, as in many main programs.
+void SpanSegments(LoadedObject* object) {
+  const auto* segments = static_cast<const ElfW(Phdr)*>(object->segments);
+  uintptr_t begin = ~uintptr_t{0};
+  uintptr_t end = 0;
+  for (size_t i = 0; i < object->segment_count; ++i) {
+    if (segments[i].p_type != PT_LOAD) continue;
+    const uintptr_t segment_begin = object->load_bias + segments[i].p_vaddr;
+    const uintptr_t segment_end = segment_begin + segments[i].p_memsz;
+    if ((segment_begin & ~(kPageBytes - 1)) < begin) begin = segment_begin & ~(kPageBytes - 1);
+    if (segment_end > end) end = segment_end;
+  }
+  if (end == 0) return;
+  object->begin = begin;
+  object->end = end;
+}
 
 int AddToSnapshot(struct dl_phdr_info* info, size_t /*size*/, void* data) {
   auto* to = static_cast<Snapshot*>(data);
   const uint32_t count = to->count.load(std::memory_order_relaxed);
   if (count == kMaxSnapshotObjects) return 1;
   LoadedObject object;
-  object.begin = ~uintptr_t{0};
   object.load_bias = info->dlpi_addr;
   object.path = info->dlpi_name;
   object.identity = info->dlpi_phdr;
+  object.segments = info->dlpi_phdr;
+  object.segment_count = info->dlpi_phnum;
+  SpanSegments(&object);
   for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_GNU_EH_FRAME) object.eh_frame_hdr = reinterpret_cast<const uint8_t*>(begin);
-    if (segment.p_type != PT_LOAD) continue;
-    const uintptr_t page_begin = begin & ~uintptr_t{4095};
-    if (page_begin < object.begin) object.begin = page_begin;
-    if (begin + segment.p_memsz > object.end) object.end = begin + segment.p_memsz;
+    if (info->dlpi_phdr[i].p_type != PT_GNU_EH_FRAME) continue;
+    object.eh_frame_hdr = reinterpret_cast<const uint8_t*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
   }
   if (object.end == 0) return 0;
   to->objects[count] = object;
@@ -57,27 +74,45 @@ int AddToSnapshot(struct dl_phdr_info* info, size_t /*size*/, void* data) {
   return 0;
 }
 
-// The program headers as mapped, when the first segment begins with the ELF header (all common linkers see to
-// it).
-const ElfW(Phdr) * MappedHeaders(const LoadedObject& object, size_t* count) {
-  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(object.begin);
-  *count = 0;
-  if (object.end - object.begin < sizeof(*header)) return nullptr;
-  if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return nullptr;
-  if (header->e_phentsize != sizeof(ElfW(Phdr))) return nullptr;
-  if (header->e_phoff > 4096 || header->e_phoff + size_t{header->e_phnum} * sizeof(ElfW(Phdr)) > 4096) {
-    return nullptr;  // not in the first page, the only one known to be mapped
+// The program headers behind an ELF header at `begin`, a mapped address. False when there is no header, or
+// they are not in its page, the only one known to be mapped.
+bool UseHeaderAt(uintptr_t begin, LoadedObject* object) {
+  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(begin);
+  if (begin % kPageBytes != 0 || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return false;
+  if (header->e_phentsize != sizeof(ElfW(Phdr))) return false;
+  if (header->e_phoff > kPageBytes ||
+      header->e_phoff + size_t{header->e_phnum} * sizeof(ElfW(Phdr)) > kPageBytes) {
+    return false;
   }
-  *count = header->e_phnum;
-  return reinterpret_cast<const ElfW(Phdr)*>(object.begin + header->e_phoff);
+  object->segments = reinterpret_cast<const void*>(begin + header->e_phoff);
+  object->segment_count = header->e_phnum;
+  return true;
+}
+
+// Finds the program headers of `object`, whose `begin` and `end` are those of the segment that was asked for.
+void FindSegments(FindObjectFunction find, const struct link_map* map, LoadedObject* object) {
+  FoundObject at_bias;
+  if (map == main_program.load(std::memory_order_relaxed)) {
+    object->segments = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+    object->segment_count = getauxval(AT_PHNUM);
+  } else if (!UseHeaderAt(object->begin, object)) {
+    // Not the first segment: look where the ELF header of a shared object is, if that is the same object.
+    if (find(reinterpret_cast<void*>(object->load_bias), &at_bias) != 0 || at_bias.map != map) return;
+    if (!UseHeaderAt(object->load_bias, object)) return;
+  }
+  SpanSegments(object);
 }
 
 }  // namespace
 
 void PrepareObjectLookup() {
 #if defined(__x86_64__)
-  find_object.store(reinterpret_cast<FindObjectFunction>(dlsym(RTLD_DEFAULT, "_dl_find_object")),
-                    std::memory_order_release);
+  const auto find = reinterpret_cast<FindObjectFunction>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  FoundObject program;
+  if (find != nullptr && find(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) == 0) {
+    main_program.store(program.map, std::memory_order_release);
+  }
+  find_object.store(find, std::memory_order_release);
 #endif
   RefreshObjectSnapshot();
 }
@@ -114,6 +149,9 @@ bool FindLoadedObject(uintptr_t address, LoadedObject* object) {
     object->eh_frame_hdr = static_cast<const uint8_t*>(found.eh_frame);
     object->path = found.map->l_name;
     object->identity = found.map;
+    object->segments = nullptr;
+    object->segment_count = 0;
+    FindSegments(find, found.map, object);
     return true;
   }
   const Snapshot* current = snapshot.load(std::memory_order_acquire);
@@ -132,8 +170,8 @@ bool FindLoadedObject(uintptr_t address, LoadedObject* object) {
 ByteSpan ReadableAround(const LoadedObject& object, const uint8_t* p) {
   const auto address = reinterpret_cast<uintptr_t>(p);
   if (address < object.begin || address >= object.end) return {};
-  size_t count = 0;
-  const ElfW(Phdr)* segments = MappedHeaders(object, &count);
+  const auto* segments = static_cast<const ElfW(Phdr)*>(object.segments);
+  const size_t count = object.segment_count;
   if (segments == nullptr) {
     return {reinterpret_cast<const uint8_t*>(object.begin), reinterpret_cast<const uint8_t*>(object.end)};
   }
@@ -149,8 +187,8 @@ ByteSpan ReadableAround(const LoadedObject& object, const uint8_t* p) {
 
 ByteSpan BuildId(const LoadedObject& object) {
   constexpr size_t kMaxBuildIdBytes = 64;
-  size_t count = 0;
-  const ElfW(Phdr)* segments = MappedHeaders(object, &count);
+  const auto* segments = static_cast<const ElfW(Phdr)*>(object.segments);
+  const size_t count = object.segment_count;
   for (size_t i = 0; i < count; ++i) {
     if (segments[i].p_type != PT_NOTE) continue;
     const auto* begin = reinterpret_cast<const uint8_t*>(object.load_bias + segments[i].p_vaddr);

@@ -22,6 +22,8 @@ struct LoadedObject {
   const uint8_t* eh_frame_hdr = nullptr;  // nullptr: has no unwind table
   const char* path = "";                  // valid while the object is loaded
   const void* identity = nullptr;         // differs between objects that are loaded at the same time
+  const void* segments = nullptr;         // its program headers (ElfW(Phdr)); nullptr: not known
+  size_t segment_count = 0;
 };
 
 // Once, before the first look-up, where calls into the loader are allowed.

@@ -20,6 +20,9 @@ constexpr uintptr_t kNoPage = 1;
 // The return slot of a frame that must be stepped: no pc equals what it holds.
 constinit const uintptr_t kNeverEqual = 0;
 
+// A null return address ends a stack as it should; other numbers that cannot be code are damage.
+StackEnd EndAtLowAddress(uintptr_t pc) { return pc == 0 ? StackEnd::kOutermost : StackEnd::kOutOfStack; }
+
 uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
 
 PLATEAU_READS_STACK inline uintptr_t Load(const uintptr_t* slot) { return *slot; }
@@ -100,7 +103,7 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
                 Load(frames_[k].rbp_slot), 0};
           known_page_ = PageOf(reinterpret_cast<uintptr_t>(frames_[k].return_slot));
           if (at.pc < kLowestCode) [[unlikely]] {
-            end_ = StackEnd::kOutermost;
+            end_ = EndAtLowAddress(at.pc);
             root_is_final_ = false;
             root_cfa_ = at.rsp;
             MoveToFresh(leaf, k);
@@ -224,7 +227,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
       if (slot != cfa) at->rbp = Load(rbp_slot);
       if (at->pc >= kLowestCode) [[likely]]
         return true;
-      end_ = StackEnd::kOutermost;
+      end_ = EndAtLowAddress(at->pc);
       root_is_final_ = false;
       root_cfa_ = cfa;
       return false;
@@ -280,7 +283,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
              caller.is_exact ? Frame::kIsExact : 0u};
       known_page_ = kNoPage;
       root_cfa_ = at->rsp;
-      end_ = StackEnd::kOutermost;
+      end_ = EndAtLowAddress(at->pc);
       return at->pc >= kLowestCode;
     }
     case RuleKind::kRsp:
@@ -327,7 +330,7 @@ bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, F
     if (rbp_slot != 0) frame->rbp_slot = reinterpret_cast<const uintptr_t*>(rbp_slot);
   }
   *at = caller;
-  end_ = StackEnd::kOutermost;
+  end_ = EndAtLowAddress(at->pc);
   known_page_ = PageOf(cfa - sizeof(uintptr_t));
   return at->pc >= kLowestCode;
 }
@@ -344,7 +347,7 @@ bool StackWalker::StepOverSignal(Position* at, Frame* frame) {
   }
   *at = caller;
   known_page_ = kNoPage;
-  end_ = StackEnd::kOutermost;
+  end_ = EndAtLowAddress(at->pc);
   return at->pc >= kLowestCode;
 }
 

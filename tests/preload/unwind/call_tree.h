@@ -31,8 +31,6 @@ class CallTree {
   ~CallTree();
 
   void Run();
-  // Calls `check` once more from wherever the program is; for signal handlers that arrive at any instruction.
-  void CheckNow() { check_(); }
 
   // How often each kind of event happened.
   struct Counts {

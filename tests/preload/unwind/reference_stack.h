@@ -6,8 +6,10 @@
 #include <libunwind.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
+#include "preload/unwind/loaded_object.h"
 #include "preload/unwind/registers.h"
 
 namespace plateau::unwind {
@@ -25,6 +27,21 @@ struct ReferenceStack {
   unsigned depth = 0;
   bool complete = false;  // libunwind reached the end rather than giving up
 };
+
+// Whether `ip` is the C library's trampoline, mov $15,%rax; syscall. Looks only into that library: libunwind
+// may come up with any address.
+inline bool IsReturnFromSignal(uintptr_t ip) {
+  static constexpr unsigned char kSigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+  static const LoadedObject library = [] {
+    LoadedObject object;
+    FindLoadedObject(reinterpret_cast<uintptr_t>(&abort), &object);
+    return object;
+  }();
+  const auto* code = reinterpret_cast<const uint8_t*>(ip);
+  const ByteSpan readable = ReadableAround(library, code);
+  return readable.Contains(code) && static_cast<size_t>(readable.end - code) >= sizeof(kSigreturn) &&
+         std::memcmp(code, kSigreturn, sizeof(kSigreturn)) == 0;
+}
 
 // Fills `stack` with the frames from `from` (a frame of this thread above the caller) to the root. Inlined,
 // so that the caller's frame is the first that libunwind sees.
@@ -51,8 +68,7 @@ struct ReferenceStack {
       if (stack->depth == kMaxReferenceFrames) return;
       stack->frames[stack->depth++] = {ip, sp, after_signal};
     }
-    static constexpr unsigned char kSigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    after_signal = std::memcmp(reinterpret_cast<const void*>(ip), kSigreturn, sizeof(kSigreturn)) == 0;
+    after_signal = IsReturnFromSignal(ip);
     const int step = unw_step(&cursor);
     if (step <= 0) {
       stack->complete = step == 0;

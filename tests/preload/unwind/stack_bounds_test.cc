@@ -37,7 +37,8 @@ TEST(StackBoundsTest, Threads) {
       ExpectOwnStack();
       const StackBounds bounds = CurrentStackBounds();
       EXPECT_LE(bounds.begin, Expected().begin);
-      EXPECT_GE(bounds.end + (1u << 16), Expected().end);  // the control block and thread-local storage are on top
+      EXPECT_GE(bounds.end + (1u << 16),
+                Expected().end);  // the control block and thread-local storage are on top
     }).join();
   }
 }
