@@ -1,5 +1,8 @@
 #include <cstdint>
+#include <map>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -92,7 +95,58 @@ void ReadShare(const Json& j, Share& s) {
   Get(j, "growth_bytes_per_step", s.growth_bytes_per_step);
 }
 
-void ReadSite(const Json& j, ReportModel& model, Site& s) {
+// The index of a frame in the model, which is added when it is new.
+using FrameKey = std::tuple<std::string, std::string, int, std::string>;
+using FrameIndex = std::map<FrameKey, uint32_t>;
+
+uint32_t IndexOf(const Frame& frame, ReportModel& model, FrameIndex& known) {
+  const auto [at, added] = known.try_emplace({frame.function, frame.file, frame.line, frame.module},
+                                             static_cast<uint32_t>(model.frames.size()));
+  if (added) model.frames.push_back(frame);
+  return at->second;
+}
+
+// A tree from outside: every index is checked, since everybody else relies on them.
+void ReadStacks(const Json& j, ReportModel& model, FrameIndex& known) {
+  const auto frames = j.find("frames");
+  const auto stacks = j.find("stacks");
+  if (frames == j.end() || stacks == j.end()) return;
+  for (const Json& row : *frames) {
+    Frame frame;
+    row.at(0).get_to(frame.function);
+    row.at(1).get_to(frame.file);
+    row.at(2).get_to(frame.line);
+    row.at(3).get_to(frame.module);
+    row.at(4).get_to(frame.kind);
+    known.try_emplace({frame.function, frame.file, frame.line, frame.module},
+                      static_cast<uint32_t>(model.frames.size()));
+    model.frames.push_back(std::move(frame));
+  }
+  const size_t count = stacks->at("parent").size();
+  model.stacks.resize(count);
+  auto column = [&](const char* name, auto field) {
+    const Json& values = stacks->at(name);
+    for (size_t i = 0; i < count; ++i) values.at(i).get_to(model.stacks[i].*field);
+  };
+  column("parent", &StackNode::parent);
+  column("frame", &StackNode::frame);
+  column("site", &StackNode::site);
+  column("retained_bytes", &StackNode::retained_bytes);
+  column("retained_count", &StackNode::retained_count);
+  column("growth_bytes_per_step", &StackNode::growth_bytes_per_step);
+  column("peak_bytes", &StackNode::peak_bytes);
+  column("temporary_bytes", &StackNode::temporary_bytes);
+  column("alloc_bytes", &StackNode::alloc_bytes);
+  column("alloc_count", &StackNode::alloc_count);
+  for (size_t i = 0; i < count; ++i) {
+    const StackNode& node = model.stacks[i];
+    if (node.parent >= static_cast<int32_t>(i) || node.parent < -1 || node.frame >= model.frames.size()) {
+      throw std::out_of_range("stack node " + std::to_string(i) + " refers to nothing");
+    }
+  }
+}
+
+void ReadSite(const Json& j, ReportModel& model, FrameIndex& known, Site& s) {
   ReadCounts(j, s);
   Get(j, "site", s.site);
   Get(j, "file", s.file);
@@ -122,13 +176,13 @@ void ReadSite(const Json& j, ReportModel& model, Site& s) {
   }
   if (const auto stack = j.find("stack"); stack != j.end()) {
     for (const Json& item : *stack) {
-      Frame& f = model.frames.emplace_back();
+      Frame f;
       Get(item, "function", f.function);
       Get(item, "file", f.file);
       Get(item, "line", f.line);
       Get(item, "module", f.module);
       Get(item, "kind", f.kind);
-      s.stack.push_back(static_cast<uint32_t>(model.frames.size() - 1));
+      s.stack.push_back(IndexOf(f, model, known));
     }
   }
 }
@@ -264,8 +318,10 @@ void ReadAll(const Json& j, ReportModel& model) {
     Get(*axis, "steps", model.axis_steps);
     Get(*axis, "seconds", model.axis_seconds);
   }
+  FrameIndex known;
+  ReadStacks(j, model, known);
   if (const auto sites = j.find("sites"); sites != j.end()) {
-    for (const Json& item : *sites) ReadSite(item, model, model.sites.emplace_back());
+    for (const Json& item : *sites) ReadSite(item, model, known, model.sites.emplace_back());
   }
 }
 
@@ -291,6 +347,8 @@ absl::StatusOr<ReportModel> ReadJsonReport(absl::string_view text) {
   ReportModel model;
   try {
     ReadAll(json, model);
+  } catch (const std::out_of_range& error) {
+    return absl::InvalidArgumentError(error.what());
   } catch (const Json::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat("a field has the wrong type: ", error.what()));
   }

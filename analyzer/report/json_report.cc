@@ -203,6 +203,27 @@ Json SiteToJson(const ReportModel& model, const Site& s, bool series) {
   return out;
 }
 
+// Columns, because there may be many: frames as rows of five, nodes as one list per value.
+void AddStacks(const ReportModel& model, Json& out) {
+  Json& frames = out["frames"] = Json::array();
+  for (const Frame& f : model.frames) frames.push_back({f.function, f.file, f.line, f.module, f.kind});
+  Json& stacks = out["stacks"];
+  auto column = [&](const char* name, auto field) {
+    Json& values = stacks[name] = Json::array();
+    for (const StackNode& node : model.stacks) values.push_back(node.*field);
+  };
+  column("parent", &StackNode::parent);
+  column("frame", &StackNode::frame);
+  column("site", &StackNode::site);
+  column("retained_bytes", &StackNode::retained_bytes);
+  column("retained_count", &StackNode::retained_count);
+  column("growth_bytes_per_step", &StackNode::growth_bytes_per_step);
+  column("peak_bytes", &StackNode::peak_bytes);
+  column("temporary_bytes", &StackNode::temporary_bytes);
+  column("alloc_bytes", &StackNode::alloc_bytes);
+  column("alloc_count", &StackNode::alloc_count);
+}
+
 }  // namespace
 
 nlohmann::ordered_json SummaryToJson(const ReportModel& model) {
@@ -270,6 +291,7 @@ nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions&
     for (size_t i = shown; i < model.sites.size(); ++i) bytes += model.sites[i].retained_bytes;
     out["sites_not_shown"] = {{"count", model.sites.size() - shown}, {"retained_bytes", bytes}};
   }
+  if (options.include_stacks) AddStacks(model, out);
   return out;
 }
 

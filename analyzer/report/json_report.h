@@ -17,9 +17,10 @@ namespace plateau::report {
 inline constexpr char kReportSchema[] = "plateau-report/1";
 
 struct JsonOptions {
-  size_t max_sites = 0;        // 0: all
-  bool include_series = true;  // per-step series and ages of the sites
-  int indent = 2;              // -1: one line
+  size_t max_sites = 0;         // 0: all
+  bool include_series = true;   // per-step series and ages of the sites
+  bool include_stacks = false;  // the stack tree and its frames, for a report that is opened again
+  int indent = 2;               // -1: one line
 };
 
 // All but the ledger, the series axis and the sites: what is small whatever the recording.

@@ -1,0 +1,106 @@
+#include "analyzer/report/bundle/bundle.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/base/status_macros.h"
+#include "analyzer/report/bundle/anonymizer.h"
+#include "analyzer/report/bundle/tar_archive.h"
+#include "analyzer/report/card.h"
+#include "analyzer/report/html_report.h"
+#include "analyzer/report/json_report.h"
+#include "analyzer/report/units.h"
+
+namespace plateau::report {
+namespace {
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return absl::DataLossError(absl::StrCat(path, ": reading failed"));
+  return text.str();
+}
+
+std::string Markdown(const ReportModel& model, const std::string& card, const BundleOptions& options) {
+  const RecordingInfo& r = model.recording;
+  // A fence longer than any in the card.
+  std::string out =
+      absl::StrCat("### Plateau: ", VerdictTitle(model.verdict.name), "\n\n````text\n", card, "````\n\n");
+  absl::StrAppend(&out, "| | |\n|---|---|\n| Plateau | ", model.tool_version, " |\n");
+  absl::StrAppend(&out, "| mode | ", r.mode,
+                  r.sample_bytes > 0 ? absl::StrCat(", sampled every ", FormatBytes(r.sample_bytes)) : "",
+                  " |\n| sources | ", absl::StrJoin(r.sources, ", "), " |\n");
+  for (const auto& [key, value] : r.environment)
+    absl::StrAppend(&out, "| ", Printable(key), " | ", Printable(value), " |\n");
+  absl::StrAppend(&out,
+                  "\nThe attached bundle opens with `plateau report BUNDLE.tar.zst`, also without the "
+                  "program; `report.html` in it opens in a browser.");
+  if (options.anonymize)
+    absl::StrAppend(&out, " Paths and names were replaced, the traces are not part of it.");
+  return absl::StrCat(out, "\n");
+}
+
+}  // namespace
+
+absl::StatusOr<Bundle> MakeBundle(const ReportModel& original, const BundleOptions& options) {
+  Anonymizer anonymizer(options.secrets);
+  const ReportModel model = options.anonymize ? anonymizer.Anonymize(original) : original;
+  const std::string card = WriteCard(model);
+  JsonOptions json;
+  json.include_stacks = true;
+  json.indent = -1;
+  Bundle bundle;
+  bundle.markdown = Markdown(model, card, options);
+  std::vector<ArchiveFile> files = {{"README.md", bundle.markdown},
+                                    {"card.txt", card},
+                                    {"report.json", WriteJsonReport(model, json)},
+                                    {"report.html", WriteHtmlReport(model)}};
+  if (options.anonymize) {
+    for (const ArchiveFile& file : files) {
+      const std::vector<std::string> leaks = anonymizer.Leaks(file.content);
+      if (!leaks.empty()) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(file.name, " would still hold \"", leaks[0], "\"; no bundle was written"));
+      }
+    }
+  } else if (options.with_traces) {
+    for (const std::string& path : options.trace_paths) {
+      PLATEAU_ASSIGN_OR_RETURN(std::string content, ReadFile(path));
+      const std::string name = path.substr(path.rfind('/') + 1);
+      files.push_back({absl::StrCat("trace/", name.substr(0, 80)), std::move(content)});
+    }
+  }
+  PLATEAU_ASSIGN_OR_RETURN(bundle.archive, PackArchive(files));
+  return bundle;
+}
+
+absl::StatusOr<ReportModel> OpenBundle(absl::string_view archive) {
+  PLATEAU_ASSIGN_OR_RETURN(const std::vector<ArchiveFile> files, UnpackArchive(archive));
+  for (const ArchiveFile& file : files) {
+    if (file.name == "report.json") return ReadJsonReport(file.content);
+  }
+  return absl::InvalidArgumentError("the archive holds no report.json; it is no bundle of Plateau");
+}
+
+std::vector<std::string> NamesOfThisMachine() {
+  std::vector<std::string> names;
+  char host[256] = {};
+  if (gethostname(host, sizeof(host) - 1) == 0) names.emplace_back(host);
+  if (const char* home = std::getenv("HOME"); home != nullptr) names.emplace_back(home);
+  if (const passwd* user = getpwuid(getuid()); user != nullptr) names.emplace_back(user->pw_name);
+  // Names that are words of every report say nothing about anybody.
+  std::erase_if(names, [](const std::string& name) {
+    return name == "root" || name == "/root" || name == "localhost" || name.size() < 3;
+  });
+  return names;
+}
+
+}  // namespace plateau::report
