@@ -51,6 +51,7 @@ class CurveJudge {
     return epoch_ <= 0 || view_.last_step >= 1.08 * epoch_ + 2 * view_.sample_distance;
   }
 
+  Verdict Undecided(const std::vector<Growth>& growths, Verdict base) const;
   Verdict Flat(const Reading& reading, Verdict base) const;
   Verdict Growing(const Reading& reading, Verdict base) const;
   Verdict FirstPassOpen(const Slope& tail, Verdict base) const;
@@ -200,12 +201,27 @@ Verdict CurveJudge::Judge() {
     case Growth::kUnclear:
       break;
   }
+  return Undecided(growths, base);
+}
+
+// No shape won. Near the end of the first pass that is what to expect; say so, with both forecasts.
+Verdict CurveJudge::Undecided(const std::vector<Growth>& growths, Verdict base) const {
+  const Slope whole = view_.Whole();
+  const bool grew = whole.value * view_.span() > kCurveGrowth * view_.level;
+  if (epoch_ > 0 && grew && view_.last_step < epoch_) return FirstPassOpen(whole, base);
+  const double tail_needed = std::max(5 * view_.sample_distance, kCurveTail * view_.span());
+  if (epoch_ > 0 && grew && view_.last_step < epoch_ + tail_needed) {
+    return Inconclusive(base, Reason::kRecentStop, "too few samples after the end of the first pass",
+                        std::ceil(epoch_ + tail_needed - view_.last_step));
+  }
   std::set<std::string> names;
-  for (Growth growth : growths) names.insert(GrowthName(growth));
+  for (Growth growth : growths) {
+    if (growth != Growth::kUnclear) names.insert(GrowthName(growth));
+  }
   std::string joined;
-  for (const std::string& name : names) joined += (joined.empty() ? "" : " or ") + name;
-  return Inconclusive(base, Reason::kShapesNotSeparable, "shapes not separable: " + joined,
-                      std::ceil(view_.span()));
+  for (const std::string& name : names) joined += (joined.empty() ? ": " : " or ") + name;
+  return Inconclusive(base, Reason::kShapesNotSeparable,
+                      "no shape explains the curve better than the others" + joined, std::ceil(view_.span()));
 }
 
 Verdict CurveJudge::Flat(const Reading& reading, Verdict base) const {
@@ -242,8 +258,11 @@ Verdict CurveJudge::FirstPassOpen(const Slope& tail, Verdict base) const {
   const double now = view_.y.back();
   base.plateau_bytes =
       Estimate{now + tail.value * left, Interval{now + tail.low * left, now + tail.high * left}};
+  // Past the end of the pass, with enough samples to show whether growth ended there.
+  const double pass_decided_at =
+      std::max(1.08 * epoch_ + 2 * view_.sample_distance, epoch_ + 5 * view_.sample_distance);
   return Inconclusive(base, Reason::kFirstPass, "the first pass over the data is not finished",
-                      std::ceil(1.08 * epoch_ + 2 * view_.sample_distance - view_.last_step));
+                      std::ceil(pass_decided_at - view_.last_step));
 }
 
 Verdict CurveJudge::Growing(const Reading& reading, Verdict base) const {
@@ -368,8 +387,9 @@ Verdict FewSamples(const Samples& samples, double last_step, double sample_dista
         Estimate{now + slope.value * left, Interval{now + slope.low * left, now + slope.high * left}};
     why += "; the first pass over the data is not finished";
     reason = Reason::kFirstPass;
-    // Past the end of the pass, with a tail long enough to show that growth ended there.
-    needs = std::max(needs, 1.08 * epoch + 4 * sample_distance - last_step);
+    // Past the end of the pass, with enough samples to show whether growth ended there.
+    needs = std::max(needs,
+                     std::max(1.08 * epoch + 2 * sample_distance, epoch + 5 * sample_distance) - last_step);
   }
   verdict.forecast = MakeForecast(samples.y.back(), AsInterval(slope), last_step, run);
   return Inconclusive(verdict, reason, why, std::ceil(needs));

@@ -14,7 +14,7 @@ std::string RangeText(const Interval& interval, std::string (*text)(double)) {
 
 std::string EstimateText(const Estimate& estimate, std::string (*text)(double)) {
   std::string out = text(estimate.value);
-  if (estimate.interval) out += " " + RangeText(*estimate.interval, text);
+  if (estimate.interval) out += " " + RangeText(*estimate.interval, text == RateText ? BytesText : text);
   return out;
 }
 
@@ -104,7 +104,8 @@ std::string CacheFill(const RunContext& run, const Verdict& v) {
   const Evidence& e = v.evidence;
   std::string out;
   if (e.per_example_bytes) {
-    out = "Each example is kept once: " + BytesText(*e.per_example_bytes) + " per example";
+    out = e.from_log_only ? "Growth as when each example is kept once: " : "Each example is kept once: ";
+    out += BytesText(*e.per_example_bytes) + " per example";
     if (e.retained_bytes) out += ", " + BytesText(*e.retained_bytes) + " in all";
     out += ".";
   } else {
@@ -113,7 +114,7 @@ std::string CacheFill(const RunContext& run, const Verdict& v) {
     out += ".";
   }
   if (v.knee_step) {
-    out += " Growth was straight and ended at step " + EstimateText(*v.knee_step, NumberText);
+    out += " It was straight and ended at step " + EstimateText(*v.knee_step, NumberText);
     if (run.epoch_steps) out += ", one epoch being " + NumberText(*run.epoch_steps) + " steps";
     out += ".";
   } else if (e.complete.value_or(true)) {
@@ -201,6 +202,10 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
   } else if (v.needs_events && v.needs_steps) {
     out += " About " + NumberText(*v.needs_steps) + " more steps (" + NumberText(*v.needs_events) +
            " more event) decide it.";
+  } else if (v.reason == Reason::kFewSamples && v.needs_steps) {
+    out += " At least " + NumberText(std::ceil(*v.needs_steps)) +
+           " more steps are needed before a shape can be told";
+    out += run.epoch_steps ? "." : ", and the epoch length to tell a leak from a first-pass fill.";
   } else if (v.needs_steps && *v.needs_steps > 0) {
     const double now = static_cast<double>(run.steps);
     out += " About " + NumberText(std::ceil(*v.needs_steps)) + " more steps decide it";

@@ -170,7 +170,8 @@ Slope PlainSlope(Values t, Values y) {
   const size_t n = t.size();
   if (n < 3) {
     const double rate = (y.back() - y.front()) / (t.back() - t.front());
-    return {rate, rate * 0.8, rate * 1.2, 0};  // two points: the width is a placeholder
+    return {rate, std::min(rate * 0.8, rate * 1.2), std::max(rate * 0.8, rate * 1.2),
+            0};  // two points: the width is a placeholder
   }
   const Line line = FitLine(t, y);
   const double error = std::sqrt(SumOfSquares(line.residuals) / static_cast<double>(n - 2) / line.sxx);
