@@ -15,8 +15,7 @@
 // reserved; 112 B touched per frame of the deepest stack), node ids in batches of 256, 2^32 node and location
 // ids per process. Threads: a ThreadCapture belongs to one thread; everything else is lock-free and shared.
 // Reentrancy: the caller's guard must keep a capture from interrupting another on the same thread.
-// Allocates: maps its tables; ThreadCapture::Initialize() calls the C library, which may use malloc. Locks:
-// never. errno: kept. Processors other than x86-64: every stack is 0, "no stack".
+// Allocates: maps its tables. Locks: never. errno: kept. Processors other than x86-64: every stack is 0, "no stack".
 #ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 #define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 
@@ -40,7 +39,7 @@ class ThreadCapture {
     uint64_t ids_exhausted = 0;  // captures without a stack because 2^32 ids have been used
   };
 
-  // On the thread it is for. May call malloc through the C library: under the guard.
+  // On the thread it is for.
   void Initialize();
 
   const Counters& counters() const { return counters_; }

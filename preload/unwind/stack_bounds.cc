@@ -1,11 +1,12 @@
 #include "preload/unwind/stack_bounds.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "preload/unwind/raw_memory.h"
 
 // Set by the loader: the main thread's stack pointer at the first instruction of the process. Everything that
 // the program's frames use is below it; what the kernel put above (arguments, environment) ends the mapping.
@@ -23,61 +24,39 @@ StackBounds MainStackBounds() {
   uintptr_t bytes = kMaxMainStackBytes;
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) bytes = limit.rlim_cur;
   bounds.begin = bounds.end - bytes;
+  bounds.floor = bounds.begin;
   return bounds;
-}
-
-// The first byte of the mapping that holds `address`, 0 when it cannot be told. Reads "begin-end ..." lines.
-uintptr_t MappingBegin(uintptr_t address) {
-  const long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  char buffer[2048];
-  uintptr_t begin = 0, number = 0;
-  bool in_numbers = true, found = false;
-  long size;
-  while (!found && (size = syscall(SYS_read, file, buffer, sizeof(buffer))) > 0) {
-    for (long i = 0; i < size && !found; ++i) {
-      const char c = buffer[i];
-      if (c == '\n') {
-        in_numbers = true;
-        number = 0;
-      } else if (!in_numbers) {
-        continue;
-      } else if (c == '-') {
-        begin = number;
-        number = 0;
-      } else if (c == ' ') {
-        in_numbers = false;
-        found = begin <= address && address < number;
-      } else {
-        number = number << 4 | static_cast<uintptr_t>(c <= '9' ? c - '0' : c - 'a' + 10);
-      }
-    }
-  }
-  syscall(SYS_close, file);
-  return found ? begin : 0;
 }
 
 }  // namespace
 
 StackBounds CurrentStackBounds() {
   const int saved_errno = errno;
-  StackBounds bounds;
-  if (syscall(SYS_gettid) == getpid()) {
-    bounds = MainStackBounds();
-    // The main thread of a process that was forked from another thread runs on that thread's stack.
-    const auto here = reinterpret_cast<uintptr_t>(&bounds);
-    if (here >= bounds.begin && here < bounds.end) {
-      errno = saved_errno;
-      return bounds;
-    }
-    bounds = StackBounds{};
-  }
-  // Other threads have their control block at the top of their stack's mapping.
-  const auto control_block = reinterpret_cast<uintptr_t>(__builtin_thread_pointer());
-  bounds.begin = MappingBegin(control_block);
-  if (bounds.begin != 0) bounds.end = control_block;
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  StackBounds main_stack;
+  if (syscall(SYS_gettid) == getpid()) main_stack = MainStackBounds();
   errno = saved_errno;
-  return bounds;
+  if (here >= main_stack.begin && here < main_stack.end) return main_stack;
+  // Another thread, the main thread of a process that was forked from one, or code that runs on a stack of
+  // its own for now (a coroutine, a signal handler). In the last case nothing is found yet, and later
+  // captures extend the bounds.
+  const auto control_block = reinterpret_cast<uintptr_t>(__builtin_thread_pointer());
+  StackBounds bounds = {control_block, control_block, 0};
+  ExtendStackBounds(here, &bounds);
+  return bounds.begin == bounds.end && main_stack.end != 0 ? main_stack : bounds;
+}
+
+void ExtendStackBounds(uintptr_t rsp, StackBounds* bounds) {
+  if (rsp < bounds->floor || rsp >= bounds->begin || bounds->begin - rsp > kMaxProbedBytes) return;
+  const uintptr_t wanted = rsp & ~(kPageBytes - 1);
+  for (uintptr_t page = (bounds->begin - 1) & ~(kPageBytes - 1);; page -= kPageBytes) {
+    if (!IsReadable(page)) {
+      bounds->floor = page + kPageBytes;
+      return;
+    }
+    if (page == wanted) break;
+  }
+  bounds->begin = wanted;
 }
 
 }  // namespace plateau::unwind

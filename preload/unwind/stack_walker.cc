@@ -5,7 +5,6 @@
 #include "preload/unwind/full_step.h"
 #include "preload/unwind/raw_memory.h"
 #include "preload/unwind/signal_frame.h"
-#include "preload/unwind/stack_bounds.h"
 
 // Stacks are read while sanitizers think of them as poisoned frames, and rules while they think of them as
 // races.
@@ -34,9 +33,7 @@ PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
 
 void StackWalker::Initialize(RuleTable* rules) {
   rules_ = rules;
-  const StackBounds bounds = CurrentStackBounds();
-  own_begin_ = bounds.begin;
-  own_end_ = bounds.end;
+  own_ = CurrentStackBounds();
   depth_ = 0;
 }
 
@@ -53,6 +50,8 @@ inline void StackWalker::Copy(Frame* to, const Frame& from) {
 
 WalkResult StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
   const Position at{start.rip, start.rsp, start.rbp, 0};
+  if (start.rsp < own_.begin) [[unlikely]]
+    ExtendStackBounds(start.rsp, &own_);
   fresh_count_ = 0;
   known_page_ = PageOf(start.rsp - sizeof(uintptr_t));
   const uint32_t unchanged = stop_address == 0 ? WalkFrom<false>(at, 0) : WalkFrom<true>(at, stop_address);
@@ -214,8 +213,8 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
     const uintptr_t slot = cfa + static_cast<uintptr_t>(8 * intptr_t{rule.rbp_slot});
     // One test for all that can be wrong: a rule of another kind, a foreign stack, a CFA or a slot outside
     // the frame.
-    if ((rule.kind == RuleKind::kRsp || rule.kind == RuleKind::kRbp) && at->rsp >= own_begin_ &&
-        cfa > at->rsp && cfa <= own_end_ && cfa % sizeof(uintptr_t) == 0 && slot >= at->rsp - kRedZoneBytes &&
+    if ((rule.kind == RuleKind::kRsp || rule.kind == RuleKind::kRbp) && at->rsp >= own_.begin &&
+        cfa > at->rsp && cfa <= own_.end && cfa % sizeof(uintptr_t) == 0 && slot >= at->rsp - kRedZoneBytes &&
         slot <= cfa) [[likely]] {
       const auto* return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
       frame->return_slot = return_slot;
@@ -316,7 +315,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
 
 bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame) {
   const bool own = IsOwnStack(at->rsp);
-  const bool inside = cfa > at->rsp && (own ? cfa <= own_end_ : cfa - at->rsp < kMaxForeignFrameBytes);
+  const bool inside = cfa > at->rsp && (own ? cfa <= own_.end : cfa - at->rsp < kMaxForeignFrameBytes);
   bool probed = false;
   Position caller{0, cfa, at->rbp, 0};
   end_ = StackEnd::kOutOfStack;
@@ -356,7 +355,7 @@ PLATEAU_READS_STACK bool StackWalker::ReadWord(uintptr_t address, uintptr_t lowe
                                                bool* probed) {
   if (address % sizeof(uintptr_t) != 0) return false;
   if (IsOwnStack(lowest)) {
-    if (address < lowest - kRedZoneBytes || address > own_end_ - sizeof(uintptr_t)) return false;
+    if (address < lowest - kRedZoneBytes || address > own_.end - sizeof(uintptr_t)) return false;
   } else if (PageOf(address) != known_page_) {
     *probed = true;
     if (!IsReadable(address)) return false;

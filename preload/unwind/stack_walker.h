@@ -25,6 +25,7 @@
 
 #include "preload/unwind/registers.h"
 #include "preload/unwind/rule_table.h"
+#include "preload/unwind/stack_bounds.h"
 
 namespace plateau::unwind {
 
@@ -133,15 +134,14 @@ class StackWalker {
   bool StepOverSignal(Position* at, Frame* frame);
   bool StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame);
   bool ReadWord(uintptr_t address, uintptr_t lowest, uintptr_t* value, bool* probed);
-  bool IsOwnStack(uintptr_t address) const { return address - own_begin_ < own_end_ - own_begin_; }
+  bool IsOwnStack(uintptr_t address) const { return address - own_.begin < own_.end - own_.begin; }
   void EnterFrame(uint32_t index, uint32_t leaf_most);
   void EndAtDepthCap();
   bool MoveToFresh(uint32_t from_leaf, uint32_t to_root);
   uint32_t Place(uint32_t kept);
 
   RuleTable* rules_ = nullptr;
-  uintptr_t own_begin_ = 0;
-  uintptr_t own_end_ = 0;
+  StackBounds own_;
   uintptr_t known_page_ = 1;  // of a foreign stack: read a moment ago; 1 = none
   uintptr_t root_cfa_ = 0;
   uint32_t depth_ = 0;

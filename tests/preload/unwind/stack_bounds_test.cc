@@ -36,11 +36,34 @@ TEST(StackBoundsTest, Threads) {
     std::thread([] {
       ExpectOwnStack();
       const StackBounds bounds = CurrentStackBounds();
-      EXPECT_LE(bounds.begin, Expected().begin);
+      EXPECT_GE(bounds.begin, Expected().begin);
       EXPECT_GE(bounds.end + (1u << 16),
                 Expected().end);  // the control block and thread-local storage are on top
     }).join();
   }
+}
+
+TEST(StackBoundsTest, DeeperPartsAreAddedDownToTheGuardPage) {
+  std::thread([] {
+    StackBounds bounds = CurrentStackBounds();
+    const uintptr_t first = bounds.begin;
+    ExtendStackBounds(first - 100'000, &bounds);
+    EXPECT_LE(bounds.begin, first - 100'000);
+    EXPECT_GT(bounds.begin, first - 110'000);
+    const uintptr_t second = bounds.begin;
+    ExtendStackBounds(second - kMaxProbedBytes - 1, &bounds);  // too far at once
+    EXPECT_EQ(bounds.begin, second);
+    const uintptr_t lowest = Expected().begin;
+    while (bounds.begin > lowest) {
+      const uintptr_t before = bounds.begin;
+      ExtendStackBounds(before - kMaxProbedBytes / 2, &bounds);
+      if (bounds.begin == before) break;
+    }
+    EXPECT_GE(bounds.floor, lowest - 4096);  // the guard page, or the end of the mapping
+    const uintptr_t last = bounds.begin;
+    ExtendStackBounds(bounds.floor - 1, &bounds);
+    EXPECT_EQ(bounds.begin, last);
+  }).join();
 }
 
 TEST(StackBoundsTest, ThreadOnAStackOfItsOwn) {
