@@ -13,13 +13,13 @@ function survivorChart(data: PageData, row: number): HTMLElement | null {
   const curve = data.series.curves.find((c) => c.row === row);
   if (!curve || data.series.step.length < 2) return null;
   const live = new ChartHolder((width, element) => new uPlot({
-    width, height: 130, padding: [6, 10, 0, 0], legend: {show: false},
+    width, height: 130, padding: [6, 16, 0, 0], legend: {show: false},
     scales: {x: {time: false}, y: {range: (_p, _l, high) => [0, (high ?? 1) * 1.05 || 1]}},
     axes: axes(true, 17), cursor: {y: false, points: {show: false}},
     series: [{}, {stroke: kSeries[0], width: 1.5, fill: withAlpha(kSeries[0], 0.15), points: {show: false}}],
   }, [data.series.step, curve.live] as uPlot.AlignedData, element), 'Live bytes of this site by step');
   const born = new ChartHolder((width, element) => new uPlot({
-    width, height: 130, padding: [6, 10, 0, 0], legend: {show: false},
+    width, height: 130, padding: [6, 16, 0, 0], legend: {show: false},
     scales: {x: {time: false}, y: {range: (_p, _l, high) => [0, (high ?? 1) * 1.05 || 1]}},
     axes: axes(true, 17), cursor: {y: false, points: {show: false}},
     series: [{}, {

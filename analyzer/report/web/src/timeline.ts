@@ -59,9 +59,6 @@ function drawPhases(plot: uPlot, phases: Phase[], byStep: boolean): void {
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
-  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-  ctx.textBaseline = 'top';
-  const labelled = new Map<string, number>();  // right end of the last label on each row
   phases.forEach((phase, i) => {
     const from = plot.valToPos(byStep ? phase.from_step : phase.from_seconds, 'x', true);
     const to = plot.valToPos(byStep ? phase.to_step : phase.to_seconds, 'x', true);
@@ -74,17 +71,36 @@ function drawPhases(plot: uPlot, phases: Phase[], byStep: boolean): void {
       ctx.fillStyle = withAlpha(color('epoch'), 0.55);
       ctx.fillRect(Math.round(to), bbox.top, devicePixelRatio, bbox.height);
     }
-    const row = phase.kind === 'epoch' ? 0 : phase.kind === 'evaluation' || phase.kind === 'checkpoint' ? 2 : 1;
-    const text = phase.label;
-    const left = Math.max(from, bbox.left) + 5 * devicePixelRatio;
-    const width = ctx.measureText(text).width;
-    const free = (labelled.get(String(row)) ?? -1) < left;
-    if (row !== 2 && free && (to - from > width * 0.6 || to - from > 40 * devicePixelRatio)) {
-      ctx.fillStyle = color('muted');
-      ctx.fillText(text, left, bbox.top + (4 + row * 15) * devicePixelRatio);
-      labelled.set(String(row), left + width + 6 * devicePixelRatio);
-    }
   });
+  ctx.restore();
+}
+
+// Names of the phases, above the grid and with a halo, so that no line runs through them.
+function drawPhaseNames(plot: uPlot, phases: Phase[], byStep: boolean): void {
+  const {ctx, bbox} = plot;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textBaseline = 'top';
+  ctx.lineWidth = 4 * devicePixelRatio;
+  ctx.strokeStyle = color('panel');
+  ctx.fillStyle = color('muted');
+  const taken = [-1, -1];  // right end of the last name on each row
+  for (const phase of phases) {
+    if (phase.kind === 'evaluation' || phase.kind === 'checkpoint') continue;
+    const row = phase.kind === 'epoch' ? 0 : 1;
+    const from = plot.valToPos(byStep ? phase.from_step : phase.from_seconds, 'x', true);
+    const to = plot.valToPos(byStep ? phase.to_step : phase.to_seconds, 'x', true);
+    const left = Math.max(from, bbox.left) + 5 * devicePixelRatio;
+    const width = ctx.measureText(phase.label).width;
+    if (taken[row] >= left || to - from < Math.min(width, 40 * devicePixelRatio)) continue;
+    const top = bbox.top + (4 + row * 15) * devicePixelRatio;
+    ctx.strokeText(phase.label, left, top);
+    ctx.fillText(phase.label, left, top);
+    taken[row] = left + width + 6 * devicePixelRatio;
+  }
   ctx.restore();
 }
 
@@ -171,7 +187,10 @@ export function timeline(data: PageData): HTMLElement {
       cursor: {y: false, points: {size: 6}},
       hooks: {
         drawClear: [(plot) => drawPhases(plot, data.report.phases, byStep)],
-        draw: [(plot) => limit !== null && drawLimit(plot, limit)],
+        draw: [(plot) => {
+          drawPhaseNames(plot, data.report.phases, byStep);
+          if (limit !== null) drawLimit(plot, limit);
+        }],
         setCursor: [(plot) => {
           const at = plot.cursor.idx;
           curves.forEach((_curve, i) => {
