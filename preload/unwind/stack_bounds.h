@@ -4,7 +4,7 @@
 // [rsp, control block) is its stack if all of it can be read; the kernel is asked page by page, a few at a
 // thread's first capture. Deeper parts are added when a capture comes from there. Asking the C library
 // (pthread_getattr_np) instead would take a lock that the program may hold, and reading /proc/self/maps costs
-// a millisecond in a process with a thousand mappings. Allocates: never. Locks: never. Safe in signal
+// 20 us in a process with a thousand mappings. Allocates: never. Locks: never. Safe in signal
 // handlers. errno is kept.
 #ifndef PLATEAU_PRELOAD_UNWIND_STACK_BOUNDS_H_
 #define PLATEAU_PRELOAD_UNWIND_STACK_BOUNDS_H_

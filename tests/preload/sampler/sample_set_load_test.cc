@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "preload/sampler/sample_set.h"
+
+namespace plateau {
+namespace {
+
+// The set is a large object with page-aligned parts; tests share the process's one.
+class SampleSetLoadTest : public testing::Test {
+ protected:
+  SampleSetLoadTest() { set_.Clear(); }
+  ~SampleSetLoadTest() override { set_.Clear(); }
+  SampleSet& set_ = g_sample_set;
+};
+
+uintptr_t HeapAddress(uint64_t i) { return 0x5555'5000'0000 + i * 48; }
+
+TEST_F(SampleSetLoadTest, UnknownAndDoubleFreesAreNotMatched) {
+  uint64_t bytes = 0;
+  set_.Insert(0x3000, 1);
+  EXPECT_TRUE(set_.Erase(0x3000, &bytes));
+  EXPECT_FALSE(set_.Erase(0x3000, &bytes));
+  set_.Insert(0x1000, 1);
+  EXPECT_FALSE(set_.Erase(0x1010, &bytes));
+  EXPECT_FALSE(set_.Erase(0, &bytes));
+  EXPECT_EQ(set_.size(), 1u);
+}
+
+TEST_F(SampleSetLoadTest, MillionLiveSamplesLoseNoFree) {
+  constexpr uint64_t kMembers = 1'000'000;
+  for (uint64_t i = 0; i < kMembers; ++i) ASSERT_TRUE(set_.Insert(HeapAddress(i), i + 1));
+  EXPECT_EQ(set_.size(), kMembers);
+  std::vector<uint64_t> order(kMembers);
+  for (uint64_t i = 0; i < kMembers; ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+  for (const uint64_t i : order) {
+    uint64_t bytes = 0;
+    ASSERT_TRUE(set_.MayContain(HeapAddress(i)));
+    ASSERT_TRUE(set_.Erase(HeapAddress(i), &bytes));
+    ASSERT_EQ(bytes, i + 1);
+  }
+  EXPECT_EQ(set_.size(), 0u);
+  uint64_t stuck = 0;
+  for (uint64_t i = 0; i < kMembers; ++i) stuck += set_.MayContain(HeapAddress(i)) ? 1 : 0;
+  EXPECT_EQ(stuck, 0u);  // four to a counter: none reached its end
+}
+
+TEST_F(SampleSetLoadTest, FilterIsSelective) {
+  for (uint64_t i = 0; i < 1000; ++i) set_.Insert(HeapAddress(i * 977), 1);
+  uint64_t positive = 0;
+  constexpr uint64_t kOthers = 1'000'000;
+  for (uint64_t i = 0; i < kOthers; ++i) positive += set_.MayContain(HeapAddress(5'000'000 + i)) ? 1 : 0;
+  EXPECT_LT(positive, kOthers / 100);  // 1000 of 2^18 counters are in use
+}
+
+}  // namespace
+}  // namespace plateau
