@@ -52,8 +52,10 @@ inline bool FastAlloc(size_t bytes) {
   return true;
 }
 
-// True when a pointer may be freed the straight way: it has been counted.
+// True when a pointer may be freed the straight way: it has been counted. Also waits for Python frame walks
+// where an interpreter that is being finalised may be giving their memory back.
 inline bool FastFree(void* p) {
+  python::BeforeRelease();
   ThreadState& t = t_thread;
   trace::Totals* totals = t.totals;
   if (g_gate.fast_free.load(std::memory_order_relaxed) == 0 || totals == nullptr ||

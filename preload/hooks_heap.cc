@@ -37,7 +37,7 @@ template <typename Call>
 
 // Blocks from before the constructor go back to libc, whoever is the allocator now.
 bool TakeEarly(void* p, size_t* bytes) {
-  if (g_early_blocks.empty() || !g_early_blocks.Take(p, bytes)) return false;
+  if (!g_early_blocks.Take(p, bytes)) return false;
   if (!AllocatorIsLibc()) g_sample_set.Unwatch(reinterpret_cast<uintptr_t>(p));
   return true;
 }
@@ -53,7 +53,7 @@ template <typename Call>
     CountNested(t, 0);
   }
   python::BeforeRelease();
-  if (TakeEarly(p, &early_bytes)) [[unlikely]] {
+  if (!g_early_blocks.empty() && TakeEarly(p, &early_bytes)) [[unlikely]] {
     __libc_free(p);
   } else {
     call();

@@ -75,11 +75,24 @@ PLATEAU_EXPORT void* valloc(size_t bytes) { return plateau::VallocSlow(bytes); }
 
 PLATEAU_EXPORT void* pvalloc(size_t bytes) { return plateau::PvallocSlow(bytes); }
 
-PLATEAU_EXPORT void cfree(void* p) { plateau::FreeSlow(p); }
+PLATEAU_EXPORT void cfree(void* p) {
+  if (p == nullptr) return;
+  if (FastFree(p)) [[likely]]
+    return g_real.free(p);
+  plateau::FreeSlow(p);
+}
 
-PLATEAU_EXPORT void free_sized(void* p, size_t bytes) { plateau::FreeSizedSlow(p, bytes); }
+PLATEAU_EXPORT void free_sized(void* p, size_t bytes) {
+  if (p == nullptr) return;
+  if (FastFree(p)) [[likely]]
+    return g_real.free_sized(p, bytes);
+  plateau::FreeSizedSlow(p, bytes);
+}
 
 PLATEAU_EXPORT void free_aligned_sized(void* p, size_t alignment, size_t bytes) {
+  if (p == nullptr) return;
+  if (FastFree(p)) [[likely]]
+    return g_real.free_aligned_sized(p, alignment, bytes);
   plateau::FreeAlignedSizedSlow(p, alignment, bytes);
 }
 

@@ -24,7 +24,7 @@ namespace plateau {
 
 constinit Gate g_gate = {};
 __thread ThreadState t_thread
-    __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, -1, 0, 0, false, 0, 0};
+    __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, -1, nullptr, 0, 0, false, 0, 0};
 constinit std::atomic<Phase> g_phase{Phase::kBoot};
 constinit Options g_options = {};
 constinit Rate g_rate = {};
@@ -50,6 +50,13 @@ void OpenGate() {
   g_phase.store(Phase::kRecording, std::memory_order_release);
 }
 
+// Lets the fast path of this thread count into the void.
+void DiscardCounts(ThreadState& t) {
+  t.buffer = nullptr;
+  t.saved_countdown = INT64_MAX;
+  t.saved_totals = &g_discarded;
+}
+
 // Hooks become tail calls without effect.
 void TurnOff(ThreadState& t) {
   g_phase.store(Phase::kOff, std::memory_order_relaxed);
@@ -57,8 +64,7 @@ void TurnOff(ThreadState& t) {
   g_gate.fast_free.store(AllocatorIsLibc() ? 1 : 0, std::memory_order_relaxed);
   g_gate.fast_below.store(SIZE_MAX, std::memory_order_relaxed);
   g_sample_set.Clear();
-  t.buffer = nullptr;
-  t.saved_countdown = INT64_MAX;
+  DiscardCounts(t);
 }
 
 // The ring is private memory, so what the other threads have in it must be written now; recording ends here.
@@ -105,6 +111,7 @@ bool StartRecording(ThreadState& t) {
   const ProgramName program = ReadProgramName();
   if (!g_sink.Open(g_options, program.view())) return false;
   t.buffer = nullptr;
+  t.saved_totals = nullptr;
   ThreadBuffer* buffer = MakeBuffer(t);
   if (buffer == nullptr) return false;
   RecordProcessInfo(buffer, g_is_child);
@@ -124,6 +131,7 @@ bool StartInChild(ThreadState& t) {
   WatchEarlyBlocks();
   g_is_child = true;
   t.buffer = nullptr;
+  t.saved_totals = nullptr;
   t.saved_countdown = -1;
   t.creator_stream = t.creator_stack = 0;
   ++t.own_calls;
@@ -183,7 +191,7 @@ bool Awake(ThreadState& t) {
       case Phase::kForked:
         return StartInChild(t);
       case Phase::kOff:
-        t.saved_countdown = INT64_MAX;
+        DiscardCounts(t);
         return false;
       case Phase::kBoot:
       case Phase::kStarting:
@@ -206,17 +214,12 @@ bool IsForkedChild() { return g_is_child; }
 
 bool ForkWasOrderly() { return g_fork_was_orderly; }
 
-trace::Totals* TotalsOf(ThreadBuffer* buffer) {
-  if (buffer != nullptr) [[likely]]
-    return buffer->totals();
-  return g_phase.load(std::memory_order_relaxed) == Phase::kOff ? &g_discarded : nullptr;
-}
-
 ThreadBuffer* MakeBuffer(ThreadState& t) {
   if (t.ended) return nullptr;
   ThreadBuffer* buffer = ThreadBuffer::Acquire();
   if (buffer == nullptr) return nullptr;
   t.buffer = buffer;
+  t.saved_totals = buffer->totals();
   WatchThreadEnd(t);
   buffer->random().Seed(Now() ^ reinterpret_cast<uintptr_t>(&t) ^ (uint64_t{buffer->stream()} << 32));
   t.saved_countdown =
@@ -253,6 +256,7 @@ ThreadBuffer* BorrowSharedBuffer(ThreadState& t) {
 
 void GiveBackSharedBuffer(ThreadState& t) {
   t.buffer = nullptr;
+  t.saved_totals = nullptr;
   t.saved_countdown = -1;
   g_shared_lock.Release();
 }
@@ -319,10 +323,8 @@ void FinishProcess() {
     return;
   ThreadState& t = t_thread;
   if (EnterHook(t)) {
-    if (t.buffer != nullptr) {
-      SampleLedger(t.buffer, LedgerReason::kEnd);
-      t.buffer->Flush();
-    }
+    if (t.buffer != nullptr) SampleLedger(t.buffer, LedgerReason::kEnd);
+    // Open blocks of a shared ring stay where they are: they are in the file.
     if (!g_sink.shared()) FlushPrivateSlots(t);
     g_sink.MarkCleanExit();
     g_slots.RetireFree(&g_sink);

@@ -32,6 +32,7 @@ void OnKeyDestructor(void* round) {
     t.buffer->Append([](trace::BlockWriter& w) { return w.ThreadEnd(); });
     ThreadBuffer::Release(t.buffer);
     t.buffer = nullptr;
+    t.saved_totals = nullptr;
     t.saved_countdown = -1;
     t.ended = true;
   }

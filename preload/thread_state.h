@@ -40,10 +40,11 @@ struct ThreadState {
   int64_t bytes_until_sample;  // countdown of the Poisson gap; below 0: slow path
   trace::Totals* totals;       // counters in the thread's slot; null: slow path
   ThreadBuffer* buffer;        // null until the first event, and after the thread's end
-  int64_t saved_countdown;     // while depth > 0
-  uint32_t depth;              // hooks of ours on this thread's stack
-  uint32_t own_calls;          // > 0: nested calls are ours, not a signal handler's
-  bool ended;                  // the thread gave its slot back; what it still does goes to the shared slot
+  int64_t saved_countdown;     // while depth > 0: what the two above are set to when the hook is left
+  trace::Totals* saved_totals;
+  uint32_t depth;      // hooks of ours on this thread's stack
+  uint32_t own_calls;  // > 0: nested calls are ours, not a signal handler's
+  bool ended;          // the thread gave its slot back; what it still does goes to the shared slot
   uint32_t creator_stream;
   uint32_t creator_stack;
 };
@@ -58,14 +59,13 @@ inline bool EnterHook(ThreadState& t) {
     return false;
   }
   t.saved_countdown = t.bytes_until_sample;
+  t.saved_totals = t.totals;
   t.bytes_until_sample = -1;
   t.totals = nullptr;
   // A signal handler on this thread must see the depth before anything of ours changes.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   return true;
 }
-
-trace::Totals* TotalsOf(ThreadBuffer* buffer);
 
 // Undoes EnterHook(), whatever it returned.
 inline void LeaveHook(ThreadState& t) {
@@ -74,7 +74,7 @@ inline void LeaveHook(ThreadState& t) {
     return;
   }
   t.bytes_until_sample = t.saved_countdown;
-  t.totals = TotalsOf(t.buffer);
+  t.totals = t.saved_totals;
 }
 
 }  // namespace plateau

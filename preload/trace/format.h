@@ -86,7 +86,7 @@ struct FileHeader {
   uint64_t clock_tsc;  // a (tsc, monotonic, realtime) triple refreshed whenever a block is written
   uint64_t clock_monotonic_ns;
   uint64_t clock_realtime_ns;
-  uint32_t clean_exit;  // 1 after an orderly end: every slot was flushed
+  uint32_t clean_exit;  // 1 after an orderly end; open blocks may still be in the ring
   uint32_t extent_count;
   uint32_t stream_count;  // threads seen so far
   uint32_t state;         // 0 recording, 1 stopped by an error, 2 stopped by request
