@@ -64,5 +64,23 @@ TEST(CudaProcessTest, WithoutARecorderTheProgramRunsAsBefore) {
   EXPECT_TRUE(run.events.empty());
 }
 
+// Nobody may call in circles, whichever library comes first. First is our place: another dlsym before us asks
+// the C library's directly, so functions found at run time pass us by.
+TEST(CudaProcessTest, AnotherInterposerBeforeOrAfterUsIsPassedThrough) {
+  const std::string ours = CUDA_SHIM ":" PROGRAM_DIR "/libdevice_event_recorder.so";
+  const std::string other = PROGRAM_DIR "/libother_interposer.so";
+  for (const char* command : {"linked_calls runtime", "found_calls runtime12", "found_calls lookup2"}) {
+    const std::vector<std::string> expected = Summaries(RunTraced(command).events);
+    const TracedRun after = RunTraced(command, "LD_PRELOAD=" + ours + ":" + other, false);
+    EXPECT_EQ(after.exit_code, 0) << command << after.output;
+    EXPECT_EQ(Summaries(after.events), expected) << command;
+    const TracedRun before = RunTraced(command, "LD_PRELOAD=" + other + ":" + ours, false);
+    EXPECT_EQ(before.exit_code, 0) << command << before.output;
+    if (command[0] == 'l') {
+      EXPECT_EQ(Summaries(before.events), expected) << command;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plateau::cuda
