@@ -4,9 +4,17 @@
 #include <set>
 #include <utility>
 
-#include "preload/device_event.h"
+#include "preload/trace/device_codes.h"
 
 namespace plateau::replay {
+
+using trace::DeviceLevel;
+using trace::DeviceMemory;
+using trace::DeviceOp;
+
+namespace {
+DeviceMemory MemoryOf(const trace::DeviceRecord& record) { return static_cast<DeviceMemory>(record.memory); }
+}  // namespace
 
 std::string DevicePoolName(DevicePool pool) {
   if (pool.kind == DevicePool::Kind::kPinned) return "pinned";
@@ -20,37 +28,37 @@ double DeviceState::fragmentation() const {
 }
 
 void DeviceLedger::Apply(const trace::DeviceRecord& record, uint64_t time, uint32_t bucket) {
-  const bool is_tensor = record.level == PLATEAU_LEVEL_TENSOR;
-  switch (record.op) {
-    case PLATEAU_DEVICE_ALLOC:
+  const bool is_tensor = static_cast<DeviceLevel>(record.level) == DeviceLevel::kTensor;
+  switch (static_cast<DeviceOp>(record.op)) {
+    case DeviceOp::kAlloc:
       return is_tensor ? AllocTensor(record, time, bucket) : Alloc(record, time, bucket);
-    case PLATEAU_DEVICE_FREE:
+    case DeviceOp::kFree:
       return is_tensor ? FreeTensor(record, bucket) : Free(record, bucket);
-    case PLATEAU_DEVICE_OOM:
+    case DeviceOp::kOutOfMemory:
       return Refuse(record, time, bucket);
-    case PLATEAU_DEVICE_RESERVE:
+    case DeviceOp::kReserve:
       address_space_[record.address] = record.bytes;
       return;
-    case PLATEAU_DEVICE_UNRESERVE:
+    case DeviceOp::kUnreserve:
       address_space_.erase(record.address);
       return;
-    case PLATEAU_DEVICE_CREATE:
+    case DeviceOp::kCreate:
       return Create(record, time, bucket);
-    case PLATEAU_DEVICE_RELEASE:
+    case DeviceOp::kRelease:
       memory_map_.Release(record.handle);
       return Settle(record.handle, bucket);
-    case PLATEAU_DEVICE_RETAIN:
+    case DeviceOp::kRetain:
       return memory_map_.Retain(record.handle);
-    case PLATEAU_DEVICE_MAP:
+    case DeviceOp::kMap:
       return memory_map_.Map(record.address, record.bytes, record.handle);
-    case PLATEAU_DEVICE_UNMAP:
+    case DeviceOp::kUnmap:
       return Unmap(record, bucket);
-    case PLATEAU_DEVICE_RESET:
+    case DeviceOp::kReset:
       return Reset(record, bucket);
-    case PLATEAU_DEVICE_CAPTURE:
+    case DeviceOp::kCapture:
       captures_ += record.bytes;
       return;
-    case PLATEAU_DEVICE_POOL: {
+    case DeviceOp::kPool: {
       AsyncPool& pool = async_pools_[record.handle];
       if (record.device >= 0) pool.device = record.device;
       pool.reserved_bytes = record.bytes;
@@ -100,16 +108,16 @@ void DeviceLedger::Died(Objects& objects, Objects::iterator it, uint32_t bucket)
 // ---- Runtime and driver ----
 
 void DeviceLedger::Alloc(const trace::DeviceRecord& record, uint64_t time, uint32_t bucket) {
-  switch (record.memory) {
-    case PLATEAU_MEMORY_REGISTERED:
+  switch (MemoryOf(record)) {
+    case DeviceMemory::kRegistered:
       return AllocApart(record, false);
-    case PLATEAU_MEMORY_IMPORTED:
+    case DeviceMemory::kImported:
       return AllocApart(record, true);
-    case PLATEAU_MEMORY_ARRAY:
+    case DeviceMemory::kArray:
       return Born(arrays_,
                   Make(record, {DevicePool::Kind::kReserved, record.device}, record.address, time, bucket),
                   bucket);
-    case PLATEAU_MEMORY_PINNED:
+    case DeviceMemory::kPinned:
       return Born(linear_, Make(record, {DevicePool::Kind::kPinned, -1}, record.address, time, bucket),
                   bucket);
     default:
@@ -121,11 +129,11 @@ void DeviceLedger::Alloc(const trace::DeviceRecord& record, uint64_t time, uint3
 }
 
 void DeviceLedger::Free(const trace::DeviceRecord& record, uint32_t bucket) {
-  if (record.memory == PLATEAU_MEMORY_REGISTERED) {
+  if (MemoryOf(record) == DeviceMemory::kRegistered) {
     if (!FreeApart(record.address, false)) ++unknown_frees_;
     return;
   }
-  Objects& objects = record.memory == PLATEAU_MEMORY_ARRAY ? arrays_ : linear_;
+  Objects& objects = MemoryOf(record) == DeviceMemory::kArray ? arrays_ : linear_;
   const auto it = objects.find(record.address);
   if (it != objects.end()) {
     if (&objects == &linear_) memory_map_.RemoveSegment(record.address);
@@ -157,10 +165,10 @@ bool DeviceLedger::FreeApart(uint64_t address, bool is_imported) {
 // ---- Virtual memory management ----
 
 void DeviceLedger::Create(const trace::DeviceRecord& record, uint64_t time, uint32_t bucket) {
-  const bool is_imported = record.memory == PLATEAU_MEMORY_IMPORTED;
+  const bool is_imported = MemoryOf(record) == DeviceMemory::kImported;
   if (!memory_map_.AddPhysical(record.handle, record.device, record.graph)) return;
   if (is_imported) return;  // its owner pays
-  const bool is_pinned = record.memory == PLATEAU_MEMORY_PINNED;
+  const bool is_pinned = MemoryOf(record) == DeviceMemory::kPinned;
   const DevicePool pool = is_pinned ? DevicePool{DevicePool::Kind::kPinned, -1}
                                     : DevicePool{DevicePool::Kind::kReserved, record.device};
   DeviceObject object = Make(record, pool, record.handle, time, bucket);

@@ -97,7 +97,7 @@ struct DeviceOutOfMemory {
   uint64_t time = 0;
   uint32_t bucket = 0;
   int32_t device = -1;
-  uint8_t level = 0;  // plateau_device_level
+  uint8_t level = 0;  // trace::DeviceLevel
   uint64_t bytes = 0;
   uint32_t stack = 0;
   std::string api;
