@@ -29,6 +29,13 @@ PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
   return *reinterpret_cast<const uintptr_t*>(address);
 }
 
+// Whether the frame below `frame` in the array is still its caller: both slots hold what they held. One
+// branch for two words.
+PLATEAU_READS_STACK inline bool CallerIsUnchanged(const Frame* frame) {
+  const Frame* caller = frame - 1;
+  return ((Load(frame->return_slot) ^ caller->pc) | (Load(frame->rbp_slot) ^ caller->rbp)) == 0;
+}
+
 }  // namespace
 
 void StackWalker::Initialize(RuleTable* rules) {
@@ -81,11 +88,12 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
       const uint32_t leaf = candidates - 1;
       uint32_t k = leaf;  // frames [k, leaf] are proven
       for (;;) {
-        while (k > 0 && !Holds<kHasStop>(k, stop_address) &&
-               ((Load(frames_[k].return_slot) ^ frames_[k - 1].pc) |
-                (Load(frames_[k].rbp_slot) ^ frames_[k - 1].rbp)) == 0) {
-          --k;
+        const Frame* frame = &frames_[k];
+        while (frame != frames_ && !Holds<kHasStop>(static_cast<uint32_t>(frame - frames_), stop_address) &&
+               CallerIsUnchanged(frame)) {
+          --frame;
         }
+        k = static_cast<uint32_t>(frame - frames_);
         if (Holds<kHasStop>(k, stop_address)) {
           end_ = StackEnd::kStopAddress;
           root_is_final_ = false;
@@ -114,9 +122,8 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
         }
         EnterFrame(k, leaf);
         const StackEnd old_end = end_;
-        Frame& frame = frames_[k];
-        Position caller{frame.pc, frame.rsp, frame.rbp, frame.flags & Frame::kIsExact};
-        const bool has_caller = Step(&caller, &frame);
+        Position caller{frame->pc, frame->rsp, frame->rbp, frame->flags & Frame::kIsExact};
+        const bool has_caller = Step(&caller, &frames_[k]);
         if (has_caller && k > 0 && IsAt(frames_[k - 1], caller)) {
           end_ = old_end;
           --k;
