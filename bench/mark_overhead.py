@@ -23,9 +23,9 @@ def batch(count=2000, add=torch.add):
         add(a, b)
     return (time.perf_counter() - begin) / count * 1e9
 batch(20000)
-print("ns", min(batch() for _ in range(300)))
+print("ns", min(batch() for _ in range(200)))
 """
-ROUNDS = 5
+ROUNDS = 3
 
 
 def measure(environment):

@@ -20,6 +20,29 @@ CLOCK = os.path.join(BUILD, "tests", "clock_of_marks")
 EXAMPLES = os.path.join(SOURCE, "examples")
 SITE = os.path.join(SOURCE, "python", "plateau_site")
 
+RAISING_LOOP = """
+import torch
+class Fails(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x): return x
+    @staticmethod
+    def backward(context, gradient): raise RuntimeError("as planned")
+weight = torch.ones(8, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+caught = 0
+for step in range(20):
+    optimizer.zero_grad()
+    loss = (weight * 2).sum()
+    try:
+        (Fails.apply(loss) if step in (3, 11) else loss).backward()
+    except RuntimeError as error:
+        assert str(error) == "as planned"
+        caught += 1
+        continue
+    optimizer.step()
+assert caught == 2
+"""
+
 COUNTS = ("steps", "epochs", "evaluations", "checkpoints", "skipped")
 
 
@@ -104,6 +127,10 @@ class StepsTest(unittest.TestCase):
         truth, found, status = run([program])
         self.assertEqual({key: found[key] for key in COUNTS}, {key: truth.get(key, 0) for key in COUNTS})
         self.assertIn("ranges armed", status[-1])
+
+    def test_backward_that_raises_passes_its_exception_and_later_steps_count(self):
+        _, found, _ = run([PYTHON, "-c", RAISING_LOOP])
+        self.assertEqual(found["steps"] - found["skipped"], 18)
 
     def test_program_without_torch_is_time_based(self):
         _, found, status = run([PYTHON, "-c", "x = [bytes(1000) for _ in range(1000)]"])

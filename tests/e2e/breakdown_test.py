@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Parameters, gradients, optimizer state and kept batches in the report must be what the program itself counts.
+
+Exact mode: within 0.5 %. Default mode, where tensors below 16 KiB are sampled: within 3 %.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = os.environ["PLATEAU_SOURCE"]
+BUILD = os.environ["PLATEAU_BUILD"]
+PYTHON = "/usr/bin/python3"
+SHIM = os.path.join(BUILD, "lib", "libplateau.so")
+PLATEAU = os.path.join(BUILD, "bin", "plateau")
+PROGRAM = os.path.join(SOURCE, "tests", "e2e", "programs", "model_memory.py")
+
+
+def measure(mode):
+    with tempfile.TemporaryDirectory() as folder:
+        recording = os.path.join(folder, "recording")
+        environment = dict(os.environ, LD_PRELOAD=SHIM, PLATEAU_OUT=recording, PLATEAU_MODE=mode)
+        done = subprocess.run([PYTHON, PROGRAM], env=environment, capture_output=True, text=True, check=True)
+        truth = json.loads(done.stdout.splitlines()[-1])["truth"]
+        report = subprocess.run([PLATEAU, "report", recording, "--json", "-"], capture_output=True, text=True, check=True)
+        return truth, json.loads(report.stdout)
+
+
+class BreakdownTest(unittest.TestCase):
+    def check(self, mode, tolerance):
+        truth, report = measure(mode)
+        found = {item["name"]: item["bytes"] for item in report["breakdown"]}
+        for name, expected in truth.items():
+            self.assertAlmostEqual(found.get(name, 0) / expected, 1, delta=tolerance, msg=f"{mode}: {name} {found}")
+        self.assertEqual(report["steps"]["count"], 80)
+
+    def test_exact_mode(self):
+        self.check("exact", 0.005)
+
+    def test_default_mode(self):
+        self.check("default", 0.03)
+
+
+if __name__ == "__main__":
+    if not os.path.exists(SHIM) or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
+        sys.exit(77)
+    unittest.main()
