@@ -126,10 +126,7 @@ class HeapReplay {
           break;
         case RecordKind::kTensor:
         case RecordKind::kTensorGone:
-          if (LiveObject* object = live_.Find(e.address)) {
-            object->flags = (object->flags & ~uint64_t{kObjectTensor}) |
-                            (e.kind == RecordKind::kTensor ? kObjectTensor : 0);
-          }
+          if (LiveObject* object = live_.Find(e.address)) Tag(object, e.kind == RecordKind::kTensor);
           break;
         case RecordKind::kAllocIn:
           ++result_.events;
@@ -179,6 +176,8 @@ class HeapReplay {
     BucketLevel& level = result_.buckets[bucket_];
     level.live_bytes = totals_.live_bytes();
     level.live_peak_bytes = std::max(bucket_peak_, totals_.live_bytes());
+    level.tensor_bytes = tensor_bytes_;
+    level.tensor_count = tensor_count_;
     level.pool_bytes = PoolBytes();
     bucket_peak_ = totals_.live_bytes();
     if (bucket_++ == options_.last_bucket) TakeRetained();
@@ -267,7 +266,16 @@ class HeapReplay {
     }
   }
 
+  void Tag(LiveObject* object, bool is_tensor) {
+    if (((object->flags & kObjectTensor) != 0) == is_tensor) return;
+    object->flags ^= kObjectTensor;
+    const double count = (is_tensor ? 1 : -1) * Weight(static_cast<uint8_t>(object->rate), object->bytes);
+    tensor_count_ += count;
+    tensor_bytes_ += count * static_cast<double>(object->bytes);
+  }
+
   void EraseObject(LiveObject* object) {
+    Tag(object, false);
     if (object->flags & kObjectParts) {
       const auto it = parts_.find(object->address);
       EndObject(*object, &it->second);
@@ -644,6 +652,8 @@ class HeapReplay {
   uint32_t bucket_ = 0;
   double reading_peak_ = 0;
   double bucket_peak_ = 0;
+  double tensor_bytes_ = 0;
+  double tensor_count_ = 0;
   size_t ledger_next_ = 0;
   size_t rate_next_ = 0;
   size_t label_next_ = 0;

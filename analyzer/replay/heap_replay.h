@@ -85,6 +85,8 @@ struct ReplayOptions {
 struct BucketLevel {
   double live_bytes = 0;       // at the end of the bucket, all pools with rows
   double live_peak_bytes = 0;  // highest within it
+  double tensor_bytes = 0;     // of live_bytes: storages of torch tensors
+  double tensor_count = 0;
   std::array<double, kPools> pool_bytes{};
 };
 

@@ -373,6 +373,26 @@ tensor_gone address=0x2000
   EXPECT_EQ(r.survivors.at({1, 0}).tensors, 1);
 }
 
+TEST(HeapReplayTest, LiveTensorsAreCountedAtTheEndOfEachBucket) {
+  const Replayed r = Replay(R"(
+@5 alloc address=0x100 bytes=10001 stack=1
+tensor address=0x100 bytes=10001
+tensor address=0x100 bytes=10001
+@15 alloc address=0x5000 bytes=10002 stack=1
+tensor address=0x5000 bytes=10002
+@25 free address=0x100
+@35 tensor_gone address=0x5000
+@36 free address=0x5000
+)",
+                            {10, 20, 30});
+  ASSERT_EQ(r.buckets.size(), 4u);
+  EXPECT_EQ(r.buckets[0].tensor_count, 1);
+  EXPECT_EQ(r.buckets[1].tensor_count, 2);
+  EXPECT_EQ(r.buckets[1].tensor_bytes, 20003);
+  EXPECT_EQ(r.buckets[2].tensor_bytes, 10002) << "a freed block is no tensor, tagged or not";
+  EXPECT_EQ(r.buckets[3].tensor_count, 0);
+}
+
 TEST(HeapReplayTest, FoldedEventsCountInTheBucketTheyBelongTo) {
   const Replayed r =
       Replay("@25 fold stack=1 step=1 allocs=10 alloc_bytes=1000 frees=4 free_bytes=400\n", {10, 20});
