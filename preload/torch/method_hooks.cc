@@ -143,10 +143,8 @@ PLATEAU_HOOK void _ZN6caffe29serialize19PyTorchStreamWriter14writeEndOfFileEv(vo
 // c10::ProfiledCPUMemoryReporter: called for every CPU storage, profiler or not.
 PLATEAU_HOOK void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void* self, void* storage, size_t bytes) {
   if (plateau::TorchIsOn()) {
-    const int saved_errno = errno;
     plateau::NoticeTorch();
     if (storage != nullptr && bytes != 0) plateau::TagTensor(storage, bytes);
-    errno = saved_errno;
   }
   if (auto* real_new = PLATEAU_REAL(_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, void(void*, void*, size_t))) {
     real_new(self, storage, bytes);
@@ -154,11 +152,7 @@ PLATEAU_HOOK void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void* self, void* s
 }
 
 PLATEAU_HOOK void _ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv(void* self, void* storage) {
-  if (plateau::TorchIsOn() && storage != nullptr) {
-    const int saved_errno = errno;
-    plateau::UntagTensor(storage);
-    errno = saved_errno;
-  }
+  if (plateau::TorchIsOn() && storage != nullptr) plateau::UntagTensor(storage);
   if (auto* real_delete = PLATEAU_REAL(_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv, void(void*, void*))) {
     real_delete(self, storage);
   }

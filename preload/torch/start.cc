@@ -1,5 +1,6 @@
 #include "preload/torch/start.h"
 
+#include <errno.h>
 #include <link.h>
 
 #include <atomic>
@@ -13,10 +14,17 @@
 #include "preload/tracer.h"
 
 namespace plateau {
+
+namespace internal {
+constinit std::atomic<bool> torch_is_on{false};
+constinit std::atomic<bool> torch_is_decided{false};
+}  // namespace internal
+
 namespace {
 
-constinit std::atomic<bool> is_on{false};
-constinit std::atomic<bool> is_decided{false};
+using internal::torch_is_decided;
+using internal::torch_is_on;
+
 constinit std::atomic<uint64_t> notices{0};
 constinit bool with_op_names = false;
 
@@ -71,13 +79,11 @@ void TryArm() {
   const RangeArming before = RecordFunctionState();
   const RangeArming now = ArmRecordFunction(with_op_names);
   if (now == RangeArming::kNoTorch || now == RangeArming::kNotTried) return;
-  is_decided.store(true, std::memory_order_release);
+  torch_is_decided.store(true, std::memory_order_release);
   if (now != before) RecordTorchStatus();
 }
 
 }  // namespace
-
-bool TorchIsOn() { return is_on.load(std::memory_order_relaxed); }
 
 bool IsLibraryLoaded(const char* base_name_prefix) {
   return dl_iterate_phdr(
@@ -92,11 +98,14 @@ bool IsLibraryLoaded(const char* base_name_prefix) {
              const_cast<char*>(base_name_prefix)) != 0;
 }
 
-void NoticeTorch() {
-  if (is_decided.load(std::memory_order_acquire) || !TorchIsOn()) return;
+void internal::NoticeTorchSlowly() {
+  if (!TorchIsOn()) return;
   // libc10 can be there without libtorch_cpu; then look again at the 1st, 2nd, 4th, 8th ... call.
   const uint64_t notice = notices.fetch_add(1, std::memory_order_relaxed) + 1;
-  if ((notice & (notice - 1)) == 0) TryArm();
+  if ((notice & (notice - 1)) != 0) return;
+  const int saved_errno = errno;
+  TryArm();
+  errno = saved_errno;
 }
 
 size_t FormatTorchStatus(char* text, size_t capacity) {
@@ -124,12 +133,12 @@ void RecordTorchStatus() {
 
 void StartTorch(TorchOptions options) {
   with_op_names = options.op_names;
-  is_on.store(true, std::memory_order_release);
+  torch_is_on.store(true, std::memory_order_release);
   TryArm();
 }
 
 void TorchOnForkChild() {
-  if (is_decided.load(std::memory_order_acquire)) RecordTorchStatus();
+  if (torch_is_decided.load(std::memory_order_acquire)) RecordTorchStatus();
 }
 
 }  // namespace plateau

@@ -8,6 +8,7 @@
 #ifndef PLATEAU_PRELOAD_TORCH_STATUS_H_
 #define PLATEAU_PRELOAD_TORCH_STATUS_H_
 
+#include <atomic>
 #include <cstddef>
 
 namespace plateau {
