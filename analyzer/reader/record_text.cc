@@ -67,6 +67,8 @@ const char* MapKindName(trace::MapKind kind) {
       return "anonymous";
     case trace::MapKind::kFile:
       return "file";
+    case trace::MapKind::kArena:
+      return "arena";
     case trace::MapKind::kShared:
       return "shared";
   }

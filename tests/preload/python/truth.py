@@ -37,7 +37,8 @@ def save():
     import ctypes
     with open(os.environ["TRUTH_OUT"], "w") as out:
         json.dump(EXPECTED, out)
-    getattr(ctypes.CDLL(None), "probe_flush", int)()  # not there under the shim itself
+    if hasattr(ctypes.CDLL(None), "probe_flush"):  # not under the shim itself
+        ctypes.CDLL(None).probe_flush()
 
 
 def save_at_exit():

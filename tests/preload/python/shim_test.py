@@ -1,0 +1,136 @@
+"""libplateau.so on every interpreter, read back from its recordings: shim_test.py NAME"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import construct_test
+import dump_trace
+import interpreters
+
+HERE = construct_test.HERE
+BUILD = os.environ["PLATEAU_BUILD"]
+
+
+def run(command, folder, **extra):
+    env = dict(os.environ, LD_PRELOAD=os.path.join(BUILD, "lib", "libplateau.so"), PYTHONPATH=HERE,
+               PLATEAU_OUT=os.path.join(folder, "recording"), PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="ignore",
+               HELPER=os.path.join(BUILD, "tests", "libpython_test_helper.so"), **extra)
+    return subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+
+
+def record(command, folder, **extra):
+    done = run(command, folder, **extra)
+    if done.returncode != 0:
+        sys.exit("%s: exit code %d\n%s" % (command, done.returncode, done.stderr.decode(errors="replace")))
+    return done, dump_trace.read(os.path.join(folder, "recording"))
+
+
+def demand(condition, *message):
+    if not condition:
+        print("FAILED:", *message)
+        sys.exit(1)
+
+
+def constructs(python, folder):
+    """What the recorder writes is what sys._getframe() says, through encoder, file, decoder and line tables."""
+    expected = os.path.join(folder, "expected")
+    _, traces = record([python, os.path.join(HERE, "constructs.py")], folder, TRUTH_OUT=expected, ROUNDS="2")
+    trace, = traces.values()
+    with open(expected) as stream:
+        right, wrong, missing = construct_test.compare(json.load(stream), trace.stacks_by_size())
+    print("  %d right, %d wrong, %d missing; %s" % (right, wrong, missing, trace.infos["python"]))
+    demand(wrong == missing == 0 and right > 100, "stacks")
+
+
+def small_objects(python, folder):
+    """Each leaking line gets its bytes, within what sampling every 16 KiB allows; arenas are marked as such."""
+    done, traces = record([python, os.path.join(HERE, "traps", "small_objects.py")], folder,
+                          PLATEAU_SAMPLE_BYTES="16K")
+    trace, = traces.values()
+    trace.sample_bytes = 16384
+    live = trace.live_small_objects("small_objects.py")
+    total = 0
+    for line, truth in (map(int, row.split()) for row in done.stdout.decode().splitlines()):
+        estimate = live.get(line, 0)
+        total += estimate
+        # Poisson: the standard deviation of a sum of n samples of about 16 KiB is sqrt(n) * 16 KiB.
+        allowed = 5 * 16384 * max(1, truth / 16384) ** 0.5 + 0.15 * truth
+        print("  line %d: %.2f MiB, true %.2f MiB" % (line, estimate / 2**20, truth / 2**20))
+        if truth > 0:
+            demand(abs(estimate - truth) < allowed, "line", line, estimate, truth)
+        else:  # freelists: blocks that the churn took from pymalloc are used again by other lines
+            demand(estimate < 2 * 2**20, "churn holds", estimate)
+    arenas = [f for kind, f in trace.events if kind == "map" and f["kind"] == b"arena" and f["bytes"] >= 256 * 1024]
+    demand(sum(f["bytes"] for f in arenas) > 0.8 * total, "arenas", len(arenas), total)
+
+
+def allocator_environments(python, folder):
+    """PYTHONMALLOC and the development mode replace the wrappers while Python starts."""
+    program = "import time\nkeep = []\nend = time.time() + 2.6\nwhile time.time() < end:\n" \
+              "    keep.append([str(i) for i in range(2000)]); bytearray(100000); time.sleep(0.01)\n"
+    for variables, expected in (({}, "small objects sampled"), ({"PYTHONMALLOC": "malloc"}, "come from malloc"),
+                                ({"PYTHONMALLOC": "pymalloc_debug"}, "small objects sampled"),
+                                ({"PYTHONDEVMODE": "1"}, "small objects sampled"),
+                                ({"PYTHONTRACEMALLOC": "1"}, "small objects sampled"),
+                                ({"PLATEAU_PYTHON_ALLOC": "off"}, "small objects not recorded")):
+        with tempfile.TemporaryDirectory() as own:
+            _, traces = record([python, "-c", program], own, PLATEAU_SAMPLE_BYTES="32K", **variables)
+        trace, = traces.values()
+        sampled = sum(kind == "alloc_in" for kind, _ in trace.events)
+        print("  %s: %s; %d samples" % (variables or "plain", trace.infos["python"], sampled))
+        demand(expected in trace.infos["python"], variables, trace.infos["python"])
+        demand((sampled > 20) == ("sampled" in expected), variables, sampled)
+
+
+def nothing_twice(python, folder):
+    """bytes(400) is seen by the small-object hooks alone, bytes(600) by malloc alone."""
+    program = "keep = [bytes(400) for _ in range(200)], [bytes(600) for _ in range(200)]"
+    for variables in ({}, {"PYTHONMALLOC": "malloc"}):
+        with tempfile.TemporaryDirectory() as own:
+            _, traces = record([python, "-c", program], own, PLATEAU_MODE="exact", **variables)
+        trace, = traces.values()
+        seen = {"alloc": [0, 0], "alloc_in": [0, 0]}
+        for kind, f in trace.events:
+            if kind in seen and ("<string>", "<module>", 1) in trace.python_frames(f["stack"])[-1:]:
+                seen[kind][0] += 430 < f["bytes"] <= 433
+                seen[kind][1] += 630 < f["bytes"] <= 633
+        print("  %s: %s" % (variables or "plain", seen))
+        small = "alloc" if variables else "alloc_in"
+        other = "alloc_in" if variables else "alloc"
+        demand(seen[small][0] >= 190 and seen[other][0] < 10, "400", seen)
+        demand(seen["alloc"][1] >= 190 and seen["alloc_in"][1] < 10, "600", seen)
+
+
+def exits(python, folder):
+    """Daemon threads at exit, forks under 8 threads, every event recorded: the program's own end."""
+    for name in ("daemon_threads", "stress"):
+        with tempfile.TemporaryDirectory() as own:
+            done = run([python, os.path.join(HERE, "traps", name + ".py")], own, PLATEAU_MODE="exact",
+                       PLATEAU_MAX_TRACE="64M", SECONDS="0.5")
+        demand(done.returncode == 0, name, done.returncode, done.stderr.decode()[-500:])
+
+
+def creators(python, folder):
+    """A native thread shows the Python stack that started it."""
+    _, traces = record([python, os.path.join(HERE, "traps", "native_threads.py")], folder, PLATEAU_MODE="exact")
+    trace, = traces.values()
+    names = [[name for _, name, _ in trace.python_frames(f["stack"])] for kind, f in trace.events
+             if kind == "thread_start" and f["stack"]]
+    demand(["start_them", "<module>"] in names, names)
+
+
+def main():
+    test = globals()[sys.argv[1]]
+    pythons = interpreters.find()
+    if test is allocator_environments and os.environ.get("PLATEAU_TEST_LONG") != "1":
+        pythons = pythons[:1] + pythons[-1:]  # it waits for the recorder's tick again and again
+    for python in pythons:
+        print(interpreters.label(python), flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            test(python, folder)
+
+
+if __name__ == "__main__":
+    main()
