@@ -13,12 +13,21 @@
 
 namespace plateau {
 
-// True after StartTorch(): the hooks record.
-bool TorchIsOn();
+namespace internal {
+extern std::atomic<bool> torch_is_on;       // StartTorch() was called
+extern std::atomic<bool> torch_is_decided;  // libtorch was seen, and was armed or refused
+void NoticeTorchSlowly();
+}  // namespace internal
 
-// Arms what is not armed yet and was not refused; called by every hook that torch reaches, cheap when all is
+// True after StartTorch(): the hooks record.
+inline bool TorchIsOn() { return internal::torch_is_on.load(std::memory_order_relaxed); }
+
+// Arms what is not armed yet and was not refused; called by every hook that torch reaches, a load when all is
 // decided.
-void NoticeTorch();
+inline void NoticeTorch() {
+  if (!internal::torch_is_decided.load(std::memory_order_acquire)) [[unlikely]]
+    internal::NoticeTorchSlowly();
+}
 
 void RecordTorchStatus();
 
