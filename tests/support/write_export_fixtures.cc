@@ -29,6 +29,9 @@ int main(int argc, char** argv) {
   write("export.perfetto-trace", WritePerfetto(model));
   write("export.csv", WriteCsv(model, "sites").value());
   if (!WriteSqlite(model, directory + "/export.sqlite").ok()) return 1;
+  JsonOptions full;
+  full.include_stacks = true;
+  write("full.json", WriteJsonReport(LeakModel(), full));
   for (const auto& [name, each] : AllModels()) write(name + ".json", WriteJsonReport(each));
   return 0;
 }

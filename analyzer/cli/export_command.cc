@@ -1,0 +1,97 @@
+// `plateau export`: the numbers of a report for other programs.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "analyzer/base/status_macros.h"
+#include "analyzer/cli/command.h"
+#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/load_report.h"
+#include "analyzer/report/export/csv_export.h"
+#include "analyzer/report/export/perfetto_export.h"
+#include "analyzer/report/export/pprof_export.h"
+#include "analyzer/report/export/sqlite_export.h"
+#include "analyzer/report/export/stack_text_export.h"
+
+namespace plateau::cli {
+namespace {
+
+absl::StatusOr<std::string> Exported(const Arguments& arguments, const report::ReportModel& model,
+                                     const std::string& format) {
+  if (format == "pprof") return report::WritePprof(model);
+  if (format == "speedscope") return report::WriteSpeedscope(model);
+  if (format == "perfetto") return report::WritePerfetto(model);
+  if (format == "csv") return report::WriteCsv(model, arguments.Value("table", "sites"));
+  if (format == "folded") {
+    const std::string name = arguments.Value("metric", "retained");
+    const auto metric = report::ParseStackMetric(name);
+    if (!metric) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--metric=", name, ": not retained, growth, peak, temporary or allocated"));
+    }
+    return report::WriteFolded(model, *metric);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--format=", format, ": not pprof, folded, speedscope, perfetto, csv or sqlite"));
+}
+
+absl::StatusOr<int> RunExport(const Arguments& arguments) {
+  const std::string format = arguments.Value("format", "pprof");
+  const std::string output = arguments.Value("output", "-");
+  PLATEAU_ASSIGN_OR_RETURN(report::BuildOptions options, ParseAnalysisOptions(arguments));
+  options.with_stacks = true;
+  options.max_stacks = 100000;
+  if (format == "sqlite" && output == "-") {
+    return absl::InvalidArgumentError("--format=sqlite: a database needs a file, pass -o FILE");
+  }
+  PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
+  if (format == "sqlite") {
+    PLATEAU_RETURN_IF_ERROR(report::WriteSqlite(model, output));
+  } else {
+    PLATEAU_ASSIGN_OR_RETURN(const std::string bytes, Exported(arguments, model, format));
+    PLATEAU_RETURN_IF_ERROR(WriteOutput(output, bytes));
+  }
+  if (output != "-") absl::FPrintF(stderr, "wrote %s\n", output);
+  return kExitOk;
+}
+
+}  // namespace
+
+const Command& ExportCommand() {
+  static const Command command = {
+      .name = "export",
+      .usage = "RECORDING...",
+      .summary = "Write the numbers of a report for other programs.",
+      .description =
+          "Formats: pprof, folded, speedscope, perfetto, csv, sqlite (docs/exports.md). Totals are those of "
+          "the "
+          "report, to the byte.",
+      .options =
+          WithAnalysisOptions({{.name = "format",
+                                .letter = 'f',
+                                .value = "NAME",
+                                .help = "What to write.",
+                                .default_value = "pprof"},
+                               {.name = "output",
+                                .letter = 'o',
+                                .value = "FILE",
+                                .help = "Where to; `-` is standard output.",
+                                .default_value = "-"},
+                               {.name = "metric",
+                                .value = "NAME",
+                                .help = "Of folded stacks: retained, growth, peak, temporary or allocated.",
+                                .default_value = "retained"},
+                               {.name = "table",
+                                .value = "NAME",
+                                .help = "Of CSV: sites, ledger, series, processes or hypotheses.",
+                                .default_value = "sites"}}),
+      .examples = {{"plateau export rec/ -f pprof -o heap.pb.gz", "for `go tool pprof -http=: heap.pb.gz`"},
+                   {"plateau export rec/ -f sqlite -o run.sqlite", "every number, to be queried"},
+                   {"plateau export rec/ -f folded --metric growth",
+                    "what grows, as flame graph scripts read it"}},
+      .min_positional = 1,
+      .run = RunExport};
+  return command;
+}
+
+}  // namespace plateau::cli

@@ -1,0 +1,105 @@
+"""export, diff, check, bundle, watch and completion as a user runs them, on reports of simulated runs.
+
+PLATEAU_BUILD names the build folder.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+BUILD = pathlib.Path(os.environ["PLATEAU_BUILD"])
+PLATEAU = str(BUILD / "bin/plateau")
+
+
+def plateau(*arguments, code=0, **options):
+    done = subprocess.run([PLATEAU, *arguments], capture_output=True, **options)
+    assert done.returncode == code, f"plateau {' '.join(arguments)}: exit {done.returncode}, expected {code}\n{done.stderr.decode()}"
+    return done.stdout
+
+
+def check_exit_codes(folder):
+    for name, code in (("steady", 0), ("warmup", 0), ("cache_fill", 0), ("inconclusive", 0), ("leak", 1)):
+        plateau("check", f"{folder}/{name}.json", code=code)
+    plateau("check", f"{folder}/leak.json", "--max-growth", "nonsense", code=2)
+    plateau("check", f"{folder}/missing.json", code=3)
+    plateau("export", f"{folder}/leak.json", "--format", "telepathy", code=2)
+
+
+def check_junit(folder):
+    plateau("check", f"{folder}/leak.json", "--fail-on", "leak", "--min-steps", "10", "--junit", f"{folder}/check.xml",
+            "--markdown", f"{folder}/check.md", code=1)
+    root = ElementTree.parse(f"{folder}/check.xml").getroot()
+    assert root.tag == "testsuites", root.tag
+    suite = root.find("testsuite")
+    cases = suite.findall("testcase")
+    assert int(suite.get("tests")) == len(cases) == 2
+    assert int(suite.get("failures")) == len(suite.findall("testcase/failure")) == 1
+    assert all(case.get("name") and case.get("classname") for case in cases)
+    assert "**failed**" in pathlib.Path(folder, "check.md").read_text()
+
+
+def check_rules_and_suppressions(folder):
+    pathlib.Path(folder, "rules.txt").write_text("# our gate\nfail-on leak\nmax-peak 1TiB\n")
+    pathlib.Path(folder, "known.txt").write_text("leak:nll_loss_forward\n")
+    plateau("check", f"{folder}/leak.json", "--rules", f"{folder}/rules.txt", code=1)
+    plateau("check", f"{folder}/leak.json", "--max-growth", "64KiB/step", "--suppressions", f"{folder}/known.txt")
+    plateau("check", f"{folder}/leak.json", "--baseline", f"{folder}/steady.json", code=1)
+    plateau("check", f"{folder}/steady.json", "--baseline", f"{folder}/steady.json")
+
+
+def check_diff(folder):
+    text = plateau("diff", f"{folder}/steady.json", f"{folder}/leak.json").decode()
+    assert "STEADY -> LEAK" in text and "train.py:57" in text, text
+    data = json.loads(plateau("diff", f"{folder}/steady.json", f"{folder}/leak.json", "--json", "-"))
+    change = sum(row["retained_change"] for row in data["sites"] + data["leftovers"])
+    assert change == data["totals"]["after"]["retained_bytes"] - data["totals"]["before"]["retained_bytes"]
+
+
+def check_export(folder):
+    assert plateau("export", f"{folder}/full.json", "-f", "pprof")[:2] == b"\x1f\x8b"
+    assert b"train_step" in plateau("export", f"{folder}/full.json", "-f", "folded", "--metric", "growth")
+    plateau("export", f"{folder}/full.json", "-f", "sqlite", "-o", f"{folder}/run.sqlite")
+    assert pathlib.Path(folder, "run.sqlite").read_bytes()[:15] == b"SQLite format 3"
+    plateau("export", f"{folder}/full.json", "-f", "sqlite", code=2)
+
+
+def check_bundle(folder):
+    text = plateau("bundle", f"{folder}/full.json", "-o", f"{folder}/b.tar.zst").decode()
+    assert text.startswith("### Plateau: LEAK"), text[:100]
+    before = json.loads(plateau("report", f"{folder}/full.json", "--json", "-"))
+    after = json.loads(plateau("report", f"{folder}/b.tar.zst", "--json", "-"))
+    assert before["totals"] == after["totals"] and before["sites"] == after["sites"]
+    plateau("bundle", f"{folder}/full.json", "--anonymize", "-o", f"{folder}/a.tar.zst")
+    text = subprocess.run(f"zstd -dc {folder}/a.tar.zst", shell=True, check=True, capture_output=True).stdout
+    for secret in (b"gpu-box-7", b"train.py", b"history.append", b"build_model"):
+        assert secret not in text, secret
+    plateau("report", f"{folder}/a.tar.zst")
+
+
+def check_watch_and_completion(folder):
+    assert b"LEAK" in plateau("watch", f"{folder}/leak.json", "--once")
+    assert b"complete -o filenames" in plateau("completion", "bash")
+    assert plateau("completion", "man").startswith(b".TH PLATEAU")
+    plateau("completion", "tcsh", code=2)
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="plateau-commands-") as folder:
+        subprocess.run([str(BUILD / "tests/write_report_fixtures"), folder], check=True)
+        subprocess.run([str(BUILD / "tests/write_export_fixtures"), folder], check=True)
+        for check in (check_exit_codes, check_junit, check_rules_and_suppressions, check_diff, check_export, check_bundle, check_watch_and_completion):
+            try:
+                check(folder)
+                print(f"{check.__name__}: ok")
+            except Exception as error:  # pylint: disable=broad-except
+                failed += 1
+                print(f"{check.__name__}: FAILED: {type(error).__name__}: {error}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
