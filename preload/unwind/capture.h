@@ -15,7 +15,8 @@
 // reserved; 112 B touched per frame of the deepest stack), node ids in batches of 256, 2^32 node and location
 // ids per process. Threads: a ThreadCapture belongs to one thread; everything else is lock-free and shared.
 // Reentrancy: the caller's guard must keep a capture from interrupting another on the same thread.
-// Allocates: maps its tables. Locks: never. errno: kept. Processors other than x86-64: every stack is 0, "no stack".
+// Allocates: maps its tables. Locks: never. errno: kept. Processors other than x86-64: every stack is 0, "no
+// stack".
 #ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 #define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 
@@ -85,8 +86,8 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
 // ids from NewLocationId() and are defined by whoever made them, before this call. 0 when ids are used up.
 uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, const DefinitionSink& sink);
 
-// The frames alone, not interned: for stacks in which native frames and others take turns. Then InternFrame() for
-// those that are wanted, root first. `walk` is valid until the next capture of this thread.
+// The frames alone, not interned: for stacks in which native frames and others take turns. Then InternFrame()
+// for those that are wanted, root first. `walk` is valid until the next capture of this thread.
 WalkResult WalkStack(ThreadCapture& thread, const Registers& registers);
 
 // The node of frame `index` of the last WalkStack() under `parent`. 0 when ids are used up.

@@ -95,10 +95,8 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
         }
         k = static_cast<uint32_t>(frame - frames_);
         if (Holds<kHasStop>(k, stop_address)) {
-          end_ = StackEnd::kStopAddress;
-          root_is_final_ = false;
+          StopAt(StackEnd::kStopAddress, Cfa(k));
           if (k == 0) return Place(leaf + 1);
-          root_cfa_ = Cfa(k);
           MoveToFresh(leaf, k);
           return Place(0);
         }
@@ -110,9 +108,7 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
                 Load(frames_[k].rbp_slot), 0};
           known_page_ = PageOf(reinterpret_cast<uintptr_t>(frames_[k].return_slot));
           if (at.pc < kLowestCode) [[unlikely]] {
-            end_ = EndAtLowAddress(at.pc);
-            root_is_final_ = false;
-            root_cfa_ = at.rsp;
+            StopAt(EndAtLowAddress(at.pc), at.rsp);
             MoveToFresh(leaf, k);
             return Place(0);
           }
@@ -125,7 +121,6 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
         Position caller{frame->pc, frame->rsp, frame->rbp, frame->flags & Frame::kIsExact};
         const bool has_caller = Step(&caller, &frames_[k]);
         if (has_caller && k > 0 && IsAt(frames_[k - 1], caller)) {
-          end_ = old_end;
           --k;
           continue;
         }
@@ -140,7 +135,7 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
     }
 
     if (fresh_count_ == kMaxDepth) [[unlikely]] {
-      EndAtDepthCap();
+      StopAt(StackEnd::kDepthCap, fresh_[kMaxDepth - 1].rsp);
       return Place(0);
     }
     Frame& frame = fresh_[fresh_count_];
@@ -150,9 +145,7 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
     ++fresh_count_;
     if (!has_caller) return Place(0);
     if (kHasStop && stop_address >= frame.rsp && stop_address < at.rsp && !frame.is_trampoline()) {
-      end_ = StackEnd::kStopAddress;
-      root_is_final_ = false;
-      root_cfa_ = at.rsp;
+      StopAt(StackEnd::kStopAddress, at.rsp);
       return Place(0);
     }
     if (frame.is_trampoline()) [[unlikely]]
@@ -167,10 +160,13 @@ void StackWalker::EnterFrame(uint32_t index, uint32_t leaf_most) {
   known_page_ = frames_[index + 1].is_trampoline() ? kNoPage : PageOf(frames_[index].rsp - sizeof(uintptr_t));
 }
 
-void StackWalker::EndAtDepthCap() {
-  end_ = StackEnd::kDepthCap;
+// The walk ends here. Until then end_ and its companions describe the remembered stack, which may yet prove
+// to be right.
+bool StackWalker::StopAt(StackEnd end, uintptr_t root_cfa) {
+  end_ = end;
   root_is_final_ = false;
-  root_cfa_ = fresh_[kMaxDepth - 1].rsp;
+  root_cfa_ = root_cfa;
+  return false;
 }
 
 // Frames [to_root, from_leaf] are still right, but what is below them in the array is not. False at the depth
@@ -178,8 +174,7 @@ void StackWalker::EndAtDepthCap() {
 bool StackWalker::MoveToFresh(uint32_t from_leaf, uint32_t to_root) {
   for (uint32_t i = from_leaf + 1; i-- > to_root;) {
     if (fresh_count_ == kMaxDepth) {
-      EndAtDepthCap();
-      return false;
+      return StopAt(StackEnd::kDepthCap, fresh_[kMaxDepth - 1].rsp);
     }
     Copy(&fresh_[fresh_count_++], frames_[i]);
   }
@@ -192,12 +187,10 @@ uint32_t StackWalker::Place(uint32_t kept) {
   uint32_t unchanged = kept;
   if (kept + fresh_count_ > kMaxDepth) [[unlikely]] {
     const uint32_t dropped = kept + fresh_count_ - kMaxDepth;
-    root_cfa_ = frames_[dropped - 1].rsp;
+    StopAt(StackEnd::kDepthCap, frames_[dropped - 1].rsp);
     for (uint32_t i = dropped; i < kept; ++i) Copy(&frames_[i - dropped], frames_[i]);
     kept -= dropped;
     unchanged = 0;
-    end_ = StackEnd::kDepthCap;
-    root_is_final_ = false;
   }
   for (uint32_t i = fresh_count_; i-- > 0;) Copy(&frames_[kept++], fresh_[i]);
   depth_ = kept;
@@ -233,10 +226,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
       if (slot != cfa) at->rbp = Load(rbp_slot);
       if (at->pc >= kLowestCode) [[likely]]
         return true;
-      end_ = EndAtLowAddress(at->pc);
-      root_is_final_ = false;
-      root_cfa_ = cfa;
-      return false;
+      return StopAt(EndAtLowAddress(at->pc), cfa);
     }
   }
   Position slow = *at;  // a copy, so that the original can stay in registers
@@ -250,47 +240,37 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
   frame->return_slot = &kNeverEqual;
   frame->rbp_slot = &frame->rbp;
   frame->flags |= Frame::kNeedsStep;
-  root_is_final_ = false;
-  root_cfa_ = at->rsp;
   LoadedObject object;
   if (frame->entry != nullptr && frame->entry->rule.kind == RuleKind::kNoObject &&
       FindLoadedObject(at->code_address(), &object)) {
     rules_->Abandon(frame->entry);  // code has been loaded there since
     frame->entry = rules_->Find(at->code_address());
   }
-  if (frame->entry == nullptr) {
-    end_ = StackEnd::kTableFull;
-    return false;
-  }
+  if (frame->entry == nullptr) return StopAt(StackEnd::kTableFull, at->rsp);
   const CfiRule& rule = frame->entry->rule;
   const auto offset = static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
   uintptr_t cfa = 0;
   switch (rule.kind) {
     case RuleKind::kOutermost:
-      end_ = StackEnd::kOutermost;
+      StopAt(StackEnd::kOutermost, at->rsp);
       root_is_final_ = true;
       return false;
     case RuleKind::kNoObject:
-      end_ = StackEnd::kNoObject;
-      return false;
+      return StopAt(StackEnd::kNoObject, at->rsp);
     case RuleKind::kNoCfi:
-      end_ = StackEnd::kNoCfi;
-      return false;
+      return StopAt(StackEnd::kNoCfi, at->rsp);
     case RuleKind::kSignal:
       return StepOverSignal(at, frame);
     case RuleKind::kComplex: {
       CallerState caller;
       ++counters_.slow_steps;
       if (!StepWithAllRegisters({at->pc, at->rsp, at->rbp}, &caller)) {
-        end_ = StackEnd::kUnsupported;
-        return false;
+        return StopAt(StackEnd::kUnsupported, at->rsp);
       }
       *at = {caller.registers.rip, caller.registers.rsp, caller.registers.rbp,
              caller.is_exact ? Frame::kIsExact : 0u};
       known_page_ = kNoPage;
-      root_cfa_ = at->rsp;
-      end_ = EndAtLowAddress(at->pc);
-      return at->pc >= kLowestCode;
+      return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), at->rsp);
     }
     case RuleKind::kRsp:
       cfa = at->rsp + offset;
@@ -302,10 +282,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
     case RuleKind::kRealignRbp: {
       const uintptr_t base = rule.kind == RuleKind::kRealignRsp ? at->rsp : at->rbp;
       bool probed = false;
-      if (!ReadWord(base + offset, at->rsp, &cfa, &probed)) {
-        end_ = StackEnd::kOutOfStack;
-        return false;
-      }
+      if (!ReadWord(base + offset, at->rsp, &cfa, &probed)) return StopAt(StackEnd::kOutOfStack, at->rsp);
       cfa += static_cast<uintptr_t>(intptr_t{rule.cfa_addend});
       break;
     }
@@ -325,10 +302,10 @@ bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, F
   const bool inside = cfa > at->rsp && (own ? cfa <= own_.end : cfa - at->rsp < kMaxForeignFrameBytes);
   bool probed = false;
   Position caller{0, cfa, at->rbp, 0};
-  end_ = StackEnd::kOutOfStack;
-  if (!inside || !ReadWord(cfa - sizeof(uintptr_t), at->rsp, &caller.pc, &probed)) return false;
-  if (rbp_slot != 0 && (rbp_slot >= cfa || !ReadWord(rbp_slot, at->rsp, &caller.rbp, &probed))) return false;
-  root_cfa_ = cfa;
+  if (!inside || !ReadWord(cfa - sizeof(uintptr_t), at->rsp, &caller.pc, &probed) ||
+      (rbp_slot != 0 && (rbp_slot >= cfa || !ReadWord(rbp_slot, at->rsp, &caller.rbp, &probed)))) {
+    return StopAt(StackEnd::kOutOfStack, at->rsp);
+  }
   const RuleKind kind = frame->entry->rule.kind;
   if (!probed && (kind == RuleKind::kRsp || kind == RuleKind::kRbp)) {
     frame->flags &= ~uint32_t{Frame::kNeedsStep};
@@ -336,25 +313,22 @@ bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, F
     if (rbp_slot != 0) frame->rbp_slot = reinterpret_cast<const uintptr_t*>(rbp_slot);
   }
   *at = caller;
-  end_ = EndAtLowAddress(at->pc);
   known_page_ = PageOf(cfa - sizeof(uintptr_t));
-  return at->pc >= kLowestCode;
+  return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), cfa);
 }
 
 bool StackWalker::StepOverSignal(Position* at, Frame* frame) {
   bool probed = false;
   Position caller{0, 0, 0, Frame::kIsExact};
   frame->flags |= Frame::kIsTrampoline;
-  end_ = StackEnd::kOutOfStack;
   if (!ReadWord(at->rsp + kContextOffsets[kRegisterReturn], at->rsp, &caller.pc, &probed) ||
       !ReadWord(at->rsp + kContextOffsets[kRegisterRsp], at->rsp, &caller.rsp, &probed) ||
       !ReadWord(at->rsp + kContextOffsets[kRegisterRbp], at->rsp, &caller.rbp, &probed)) {
-    return false;
+    return StopAt(StackEnd::kOutOfStack, at->rsp);
   }
   *at = caller;
   known_page_ = kNoPage;
-  end_ = EndAtLowAddress(at->pc);
-  return at->pc >= kLowestCode;
+  return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), at->rsp);
 }
 
 // Reads a word of the frame whose rsp is `lowest`. False when it may not be there.

@@ -136,7 +136,7 @@ class StackWalker {
   bool ReadWord(uintptr_t address, uintptr_t lowest, uintptr_t* value, bool* probed);
   bool IsOwnStack(uintptr_t address) const { return address - own_.begin < own_.end - own_.begin; }
   void EnterFrame(uint32_t index, uint32_t leaf_most);
-  void EndAtDepthCap();
+  bool StopAt(StackEnd end, uintptr_t root_cfa);
   bool MoveToFresh(uint32_t from_leaf, uint32_t to_root);
   uint32_t Place(uint32_t kept);
 

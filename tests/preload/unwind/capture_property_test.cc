@@ -186,7 +186,7 @@ TEST(CapturePropertyTest, OneThreadHasNoWrongFrame) {
   }
   EXPECT_GT(totals.reloads, 10u);
   EXPECT_GT(totals.slow_steps, 10u);
-  EXPECT_LT(totals.stepped, totals.frames);
+  EXPECT_LT(totals.stepped, totals.frames / 4);  // the last stack is of use
 }
 
 TEST(CapturePropertyTest, EightThreadsHaveNoWrongFrame) {
