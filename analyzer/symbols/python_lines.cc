@@ -96,6 +96,8 @@ class LocationTable {
 }  // namespace
 
 int PythonLine(uint16_t version, int first_line, std::string_view table, uint32_t offset) {
+  constexpr uint32_t kBeforeFirstInstruction = 0xffffffff;  // preload/python/frames.h
+  if (offset == kBeforeFirstInstruction) return first_line;
   if (table.empty()) return first_line;
   if (version < kPython310) return LineOfLnotab(first_line, table, offset);
   if (version == kPython310) return LineOfRanges(first_line, table, offset);

@@ -2,7 +2,7 @@
 
 One line per code object: version, first line, table (hex), then offset:line pairs. Run with every Python that is supported:
 
-    for v in 3.8 3.9 3.10 3.11 3.12 3.13; do python$v make_python_line_tables.py; done > python_line_tables.txt
+    for v in 3.8 3.9 3.10 3.11 3.12 3.13 3.14; do python$v make_python_line_tables.py; done > python_line_tables.txt
 """
 import dis
 import sys

@@ -38,8 +38,14 @@ TEST(PythonLinesTest, AgreesWithTheInterpreters) {
           << version_text << " code at line " << first_line << " offset " << offset;
     }
   }
-  EXPECT_EQ(versions, (std::set<int>{0x308, 0x309, 0x30a, 0x30b, 0x30c, 0x30d}));
+  EXPECT_EQ(versions, (std::set<int>{0x308, 0x309, 0x30a, 0x30b, 0x30c, 0x30d, 0x30e}));
   EXPECT_GT(pairs, 3000u);
+}
+
+TEST(PythonLinesTest, FrameThatHasNotStartedIsAtItsFirstLine) {
+  for (const uint16_t version : {0x308, 0x30a, 0x30b}) {
+    EXPECT_EQ(PythonLine(version, 7, std::string_view("\x02\x01\x02\x01", 4), 0xffffffff), 7) << version;
+  }
 }
 
 TEST(PythonLinesTest, NonsenseTablesEnd) {

@@ -121,6 +121,24 @@ def creators(python, folder):
     demand(["start_them", "<module>"] in names, names)
 
 
+def torch_training(python, folder):
+    """Torch's allocations, in backward and in DataLoader workers too."""
+    expected = os.path.join(folder, "expected")
+    if subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+        print("  no torch here")
+        return
+    _, traces = record([python, os.path.join(HERE, "torch_constructs.py")], folder, TRUTH_OUT=expected)
+    with open(expected) as stream:
+        truth = json.load(stream)
+    main = max(traces.values(), key=lambda trace: len(trace.events))
+    right, wrong, missing = construct_test.compare(truth, main.stacks_by_size())
+    in_workers = sum(("Data.__getitem__" in [name for _, name, _ in stack]) for trace in traces.values()
+                     if trace is not main for stacks in trace.stacks_by_size().values() for stack in stacks)
+    print("  %d right, %d wrong, %d missing; %d traces, %d stacks of workers" %
+          (right, wrong, missing, len(traces), in_workers))
+    demand(wrong == missing == 0 and right > 50 and in_workers >= 8, "torch")
+
+
 def main():
     test = globals()[sys.argv[1]]
     pythons = interpreters.find()
