@@ -26,11 +26,20 @@ def train_step(model, optimizer, batch):
     optimizer.step()
 
 
+EPOCH = 12  # batches
+
+
+def batches(steps):
+    """Passes over a data set of EPOCH batches of slightly different sizes."""
+    data = [torch.randn(64 + i % 3, 256) for i in range(EPOCH)]
+    for step in range(0, steps, EPOCH):
+        yield from torch.utils.data.DataLoader(data, batch_size=None)
+
+
 def plain(steps):
     model, optimizer = model_and_optimizer()
-    for step in range(steps):
-        batch = torch.randn(64 + step % 3, 256).to(DEVICE)
-        train_step(model, optimizer, batch)
+    for batch in batches(steps):
+        train_step(model, optimizer, batch.to(DEVICE))
 
 
 def pinned(steps):
@@ -69,35 +78,27 @@ KEPT = []
 
 def leak(steps):
     model, optimizer = model_and_optimizer()
-    for _ in range(steps):
-        batch = torch.randn(64, 256).to(DEVICE)
-        train_step(model, optimizer, batch)
+    for batch in batches(steps):
+        train_step(model, optimizer, batch.to(DEVICE))
         KEPT.append(torch.empty(1 << 20, dtype=torch.uint8, device=DEVICE))  # LEAK-LINE
 
 
 def fragment(steps):
-    """Live bytes stay flat while every larger request needs a new segment: the old ones are pinned by a small block."""
+    """Each step asks for a little more than any cached segment holds: tensors stay flat while reserved memory grows."""
     model, optimizer = model_and_optimizer()
-    keepers = []
-    for step in range(steps):
-        batch = torch.randn(64, 256).to(DEVICE)
-        train_step(model, optimizer, batch)
-        big = torch.empty((step + 12) << 20, dtype=torch.uint8, device=DEVICE)  # FRAGMENT-LINE
+    for step, batch in enumerate(batches(steps)):
+        train_step(model, optimizer, batch.to(DEVICE))
+        big = torch.empty((64 + 2 * step) << 20, dtype=torch.uint8, device=DEVICE)  # FRAGMENT-LINE
         del big
-        # Splits the cached segment, so that it cannot serve the next, larger request.
-        keepers.append(torch.empty(2 << 20, dtype=torch.uint8, device=DEVICE))
-        if len(keepers) > 200:
-            keepers.pop(0)
 
 
 def warm_up(steps):
     model, optimizer = model_and_optimizer()
     cache = {}
-    for step in range(steps):
-        batch = torch.randn(64, 256).to(DEVICE)
-        train_step(model, optimizer, batch)
-        if step % 20 not in cache:
-            cache[step % 20] = torch.empty(1 << 20, dtype=torch.uint8, device=DEVICE)  # WARM-UP-LINE
+    for step, batch in enumerate(batches(steps)):
+        train_step(model, optimizer, batch.to(DEVICE))
+        if step % 7 not in cache:
+            cache[step % 7] = torch.empty(1 << 20, dtype=torch.uint8, device=DEVICE)  # WARM-UP-LINE
     KEPT.append(cache)
 
 

@@ -234,13 +234,12 @@ NULL_EXPORT int cuMemUnmap(uintptr_t address, size_t bytes) { return Memory::Get
 NULL_EXPORT int cuMemSetAccess(void*, size_t, const void*, size_t) { return kSuccess; }
 NULL_EXPORT int cuMemAddressReserve(void** address, size_t bytes, size_t, void*, uint64_t) {
   constexpr size_t kAlignment = size_t{2} << 20;
-  void* pages =
-      mmap(nullptr, bytes + kAlignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED) return kOutOfMemory;
+  void* pages = MapPages(bytes + kAlignment, PROT_NONE);
+  if (pages == nullptr) return kOutOfMemory;
   const auto start = (reinterpret_cast<uintptr_t>(pages) + kAlignment - 1) / kAlignment * kAlignment;
   return *address = reinterpret_cast<void*>(start), kSuccess;
 }
-NULL_EXPORT int cuMemAddressFree(void* address, size_t bytes) { return munmap(address, bytes), kSuccess; }
+NULL_EXPORT int cuMemAddressFree(void* address, size_t bytes) { return UnmapPages(address, bytes), kSuccess; }
 
 // ---- Graph memory nodes ----
 struct GraphAllocParameters {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace nulldevice {
@@ -15,6 +16,14 @@ constexpr size_t kGranularity = 512;
 size_t RoundUp(size_t bytes) { return (bytes + kGranularity - 1) / kGranularity * kGranularity; }
 
 }  // namespace
+
+void* MapPages(size_t bytes, int protection) {
+  const long pages =
+      syscall(SYS_mmap, nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  return pages == -1 ? nullptr : reinterpret_cast<void*>(pages);
+}
+
+void UnmapPages(void* pages, size_t bytes) { syscall(SYS_munmap, pages, bytes); }
 
 uint64_t Setting(const char* name, uint64_t default_value) {
   const char* text = getenv(name);
@@ -72,9 +81,8 @@ int Memory::Allocate(uintptr_t* address, size_t bytes, const Range& like) {
   } else if (is_charged && !Charge(range.device, range.bytes)) {
     return kOutOfMemory;
   }
-  void* pages =
-      mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED) return kOutOfMemory;
+  void* pages = MapPages(range.bytes, PROT_READ | PROT_WRITE);
+  if (pages == nullptr) return kOutOfMemory;
   *address = reinterpret_cast<uintptr_t>(pages);
   ranges_[*address] = range;
   return kSuccess;
@@ -87,7 +95,7 @@ void Memory::ReleaseRange(std::map<uintptr_t, Range>::iterator it) {
   } else if (range.kind != Kind::kHost && range.kind != Kind::kImported) {
     used_bytes_[range.device] -= range.bytes;
   }
-  munmap(reinterpret_cast<void*>(address), range.bytes);
+  UnmapPages(reinterpret_cast<void*>(address), range.bytes);
   ranges_.erase(it);
 }
 

@@ -94,6 +94,11 @@ class Memory {
   uintptr_t next_pool_ = 0x20000;
 };
 
+// Host pages behind device addresses, by system call: a device's memory is none of the host's, so a tracer
+// that watches mmap() must not see it.
+void* MapPages(size_t bytes, int protection);  // null when there are none
+void UnmapPages(void* pages, size_t bytes);
+
 // NULLDEVICE_DEVICES (1), NULLDEVICE_BYTES per device (16 GiB), NULLDEVICE_VERSION (13000), NULLDEVICE_LOG (a
 // file), NULLDEVICE_STUBS (answer for names the driver does not have with a function that does nothing).
 uint64_t Setting(const char* name, uint64_t default_value);
