@@ -28,6 +28,8 @@ double DeviceState::fragmentation() const {
 }
 
 void DeviceLedger::Apply(const trace::DeviceRecord& record, uint64_t time, uint32_t bucket) {
+  if (bucket != bucket_) Finish();
+  bucket_ = bucket;
   const bool is_tensor = static_cast<DeviceLevel>(record.level) == DeviceLevel::kTensor;
   switch (static_cast<DeviceOp>(record.op)) {
     case DeviceOp::kAlloc:
@@ -50,6 +52,9 @@ void DeviceLedger::Apply(const trace::DeviceRecord& record, uint64_t time, uint3
     case DeviceOp::kRetain:
       return memory_map_.Retain(record.handle);
     case DeviceOp::kMap:
+      for (Pending& pending : pending_) {
+        if (pending.address == 0 && pending.object.key == record.handle) pending.address = record.address;
+      }
       return memory_map_.Map(record.address, record.bytes, record.handle);
     case DeviceOp::kUnmap:
       return Unmap(record, bucket);
@@ -74,7 +79,8 @@ void DeviceLedger::Apply(const trace::DeviceRecord& record, uint64_t time, uint3
 
 DeviceObject DeviceLedger::Make(const trace::DeviceRecord& record, DevicePool pool, uint64_t key,
                                 uint64_t time, uint32_t bucket) const {
-  return {pool, record.device, key, record.bytes, record.stack, time, bucket, record.handle, record.graph};
+  return {pool, record.device, key,           record.bytes, record.stack,
+          time, bucket,        record.handle, record.graph, false};
 }
 
 void DeviceLedger::Born(Objects& objects, const DeviceObject& object, uint32_t bucket) {
@@ -91,10 +97,45 @@ void DeviceLedger::Born(Objects& objects, const DeviceObject& object, uint32_t b
   ++level.live_count;
   ++level.alloc_count;
   if (object.is_graph_private) level.graph_private_bytes += object.bytes;
-  if (listener_ != nullptr) listener_->OnBorn(object);
+  if (listener_ == nullptr) return;
+  if (object.pool.kind == DevicePool::Kind::kReserved) {
+    pending_.push_back({object, &objects == &linear_ ? object.key : 0});
+  } else {
+    listener_->OnBorn(object);
+  }
+}
+
+void DeviceLedger::Finish() {
+  for (const Pending& pending : pending_) listener_->OnBorn(pending.object);
+  pending_.clear();
+}
+
+// torch puts a block into a segment as soon as it has it, so what is pending on the block's device and holds
+// it is torch's. Physical memory is mapped in between; several pieces may be mapped for one block.
+void DeviceLedger::MarkTorchs(const trace::DeviceRecord& tensor) {
+  if (pending_.empty()) return;
+  std::vector<Pending> others;
+  for (Pending& pending : pending_) {
+    if (pending.object.device != tensor.device) {
+      others.push_back(pending);
+      continue;
+    }
+    const uint64_t start = pending.address;
+    pending.object.is_torch_segment =
+        start != 0 && start < tensor.address + tensor.bytes && tensor.address < start + pending.object.bytes;
+    const auto objects = {&linear_, &physical_};
+    for (Objects* table : objects) {
+      const auto it = table->find(pending.object.key);
+      const bool is_same = it != table->end() && it->second.birth_time == pending.object.birth_time;
+      if (is_same) it->second.is_torch_segment = pending.object.is_torch_segment;
+    }
+    listener_->OnBorn(pending.object);
+  }
+  pending_ = std::move(others);
 }
 
 void DeviceLedger::Died(Objects& objects, Objects::iterator it, uint32_t bucket) {
+  if (it->second.pool.kind == DevicePool::Kind::kReserved) Finish();  // nobody dies unborn
   const DeviceObject object = it->second;
   objects.erase(it);
   DevicePoolLevel& level = pools_[object.pool];
@@ -189,6 +230,7 @@ void DeviceLedger::Unmap(const trace::DeviceRecord& record, uint32_t bucket) {
 // ---- Tensors ----
 
 void DeviceLedger::AllocTensor(const trace::DeviceRecord& record, uint64_t time, uint32_t bucket) {
+  MarkTorchs(record);
   DeviceObject object =
       Make(record, {DevicePool::Kind::kTensors, record.device}, record.address, time, bucket);
   object.context = 0;

@@ -59,9 +59,14 @@ struct DeviceObject {
   uint32_t birth_bucket = 0;  // as given to Apply()
   uint64_t context = 0;
   bool is_graph_private = false;
+  // Reserved memory that torch's caching allocator took: it is kept for reuse, so that it stays is no leak.
+  // What torch holds beyond its tensors is fragmentation or a cache; see DeviceState.
+  bool is_torch_segment = false;
 };
 
-// Told of every object. `bucket` is the one of the event that ended the object.
+// Told of every object. `bucket` is the one of the event that ended the object. A reserved object is told of
+// a little late: with the first tensor inside it, or when the next bucket begins, because only a tensor shows
+// that it is torch's.
 class DevicePoolListener {
  public:
   virtual ~DevicePoolListener() = default;
@@ -121,6 +126,9 @@ class DeviceLedger {
 
   void Apply(const trace::DeviceRecord& record, uint64_t time, uint32_t bucket);
 
+  // Tells the listener what it has not been told yet. Call after the last record.
+  void Finish();
+
   const std::map<DevicePool, DevicePoolLevel>& pools() const { return pools_; }
   std::vector<int32_t> devices() const;
   // Costs a walk over the device's segments and blocks.
@@ -170,10 +178,19 @@ class DeviceLedger {
   DeviceObject Make(const trace::DeviceRecord& record, DevicePool pool, uint64_t key, uint64_t time,
                     uint32_t bucket) const;
   void Born(Objects& objects, const DeviceObject& object, uint32_t bucket);
+  void MarkTorchs(const trace::DeviceRecord& tensor);
   void Died(Objects& objects, Objects::iterator it, uint32_t bucket);
+
+  // Reserved objects the listener has not been told of, oldest first, and the addresses they are known by.
+  struct Pending {
+    DeviceObject object;
+    uint64_t address = 0;  // 0: VMM memory that is not mapped yet
+  };
 
   DevicePoolListener* listener_;
   std::map<DevicePool, DevicePoolLevel> pools_;
+  std::vector<Pending> pending_;
+  uint32_t bucket_ = 0;
 
   Objects linear_;    // by address: everything that is not an array
   Objects arrays_;    // by array handle

@@ -21,7 +21,10 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 // Writes down what it is told, as "+ device 0 reserved 1000 10001" and "- ...".
 class Story : public DevicePoolListener {
  public:
-  void OnBorn(const DeviceObject& object) override { Note("+ ", object); }
+  void OnBorn(const DeviceObject& object) override {
+    Note("+ ", object);
+    torch_segments += object.is_torch_segment ? 1 : 0;
+  }
   void OnDied(const DeviceObject& object, uint32_t bucket) override {
     Note("- ", object);
     death_buckets.push_back(bucket);
@@ -29,6 +32,7 @@ class Story : public DevicePoolListener {
     stacks.push_back(object.stack);
   }
   std::vector<std::string> lines;
+  int torch_segments = 0;
   std::vector<uint32_t> death_buckets, birth_buckets, stacks;
 
  private:
@@ -191,6 +195,35 @@ TEST_F(DeviceLedgerTest, TensorsAreASecondViewOfTheSameMemory) {
   EXPECT_EQ(check->last_difference, 0);
   EXPECT_EQ(check->blocks_outside_segments, 0u);
   EXPECT_EQ(check->reserved_exceeded, 0u);
+}
+
+TEST_F(DeviceLedgerTest, SegmentsThatGetATensorAreTorchs) {
+  Alloc(PLATEAU_MEMORY_DEVICE, {.address = 0x900000, .bytes = 100});  // of an extension
+  Alloc(PLATEAU_MEMORY_DEVICE, {.address = 0x100000, .bytes = 2 * kMiB});
+  EXPECT_TRUE(story_.lines.empty()) << "not known yet whose they are";
+  Tensor(PLATEAU_DEVICE_ALLOC, {.address = 0x100000, .bytes = 512});
+  EXPECT_THAT(story_.lines, ElementsAre("+ device 0 reserved 100", "+ device 0 reserved 2097152",
+                                        "+ device 0 tensors 512"));
+  EXPECT_EQ(story_.torch_segments, 1);
+}
+
+TEST_F(DeviceLedgerTest, PiecesMappedForOneBlockAreTorchs) {
+  for (uint64_t i = 0; i < 3; ++i) {
+    Send(PLATEAU_DEVICE_CREATE, PLATEAU_MEMORY_DEVICE, {.bytes = 0x1000, .handle = 10 + i});
+    Send(PLATEAU_DEVICE_MAP, PLATEAU_MEMORY_DEVICE,
+         {.address = 0x100000 + i * 0x1000, .bytes = 0x1000, .handle = 10 + i});
+  }
+  Tensor(PLATEAU_DEVICE_ALLOC, {.address = 0x100000, .bytes = 0x2800});
+  EXPECT_EQ(story_.torch_segments, 3);
+}
+
+TEST_F(DeviceLedgerTest, WhatIsPendingIsToldWithTheNextBucketAndAtTheEnd) {
+  Alloc(PLATEAU_MEMORY_DEVICE, {.address = 0x1000, .bytes = 100});
+  bucket_ = 1;
+  Alloc(PLATEAU_MEMORY_DEVICE, {.address = 0x2000, .bytes = 200});
+  EXPECT_THAT(story_.lines, ElementsAre("+ device 0 reserved 100"));
+  ledger_.Finish();
+  EXPECT_THAT(story_.lines, ElementsAre("+ device 0 reserved 100", "+ device 0 reserved 200"));
 }
 
 TEST_F(DeviceLedgerTest, AnAttachAtRunTimeIsAConstantDifferenceALostEventAMismatch) {
