@@ -39,8 +39,15 @@ struct RunContext {
 
   int64_t bucket_steps = 1;  // steps merged into one bucket of a series
 
-  // The level a growth rate is compared with: the limit when there is one, else the peak.
-  double Reference() const { return limit_bytes.value_or(0) > 0 ? *limit_bytes : reference_bytes; }
+  // True: the limit is the yardstick of growth when there is one. False: the peak is, and the limit is for
+  // forecasts alone, as for a limit that was found on the machine and may be far above what the run needs.
+  bool limit_is_reference = true;
+
+  // The level a growth rate is compared with.
+  double Reference() const {
+    const bool use_limit = limit_bytes.value_or(0) > 0 && (limit_is_reference || reference_bytes <= 0);
+    return use_limit ? *limit_bytes : reference_bytes;
+  }
 
   const EventTrack* FindEvents(const std::string& name) const;
 

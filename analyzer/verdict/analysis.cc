@@ -53,12 +53,28 @@ double PeakOfSites(const AnalysisInput& input) {
   return total.empty() ? 0 : Max(total);
 }
 
+// The samples up to the last step. What is read while the program ends shows everything freed, and says
+// nothing about the run: such readings come after the last step, or carry its number with far fewer live
+// bytes than before.
+std::vector<LedgerSample> WithoutTeardown(std::vector<LedgerSample> ledger, double last_step) {
+  while (!ledger.empty() && ledger.back().step > last_step) ledger.pop_back();
+  const auto live = [](const LedgerSample& sample) { return sample.live + sample.mapped_live; };
+  while (ledger.size() > 4 && ledger.back().step >= last_step &&
+         live(ledger.back()) < 0.75 * live(ledger[ledger.size() - 2])) {
+    ledger.pop_back();
+  }
+  return ledger;
+}
+
 std::vector<PoolContext> MakePools(const AnalysisInput& input) {
   std::vector<PoolContext> pools(1);
   pools[0].name = kHost;
-  pools[0].series = series::ToProcessSeries(input.ledger);
+  pools[0].series =
+      series::ToProcessSeries(WithoutTeardown(input.ledger, static_cast<double>(input.run.steps)));
   pools[0].series.workers = input.workers;
-  pools[0].run = WithReference(input.run, pools[0].series);
+  RunContext run = input.run;
+  run.limit_is_reference = false;
+  pools[0].run = WithReference(run, pools[0].series);
   if (pools[0].run.reference_bytes <= 0 && input.sites != nullptr) {
     pools[0].run.reference_bytes = PeakOfSites(input);
   }
@@ -69,7 +85,7 @@ std::vector<PoolContext> MakePools(const AnalysisInput& input) {
     PoolContext pool;
     pool.name = curve.name;
     pool.series = SeriesOf(curve);
-    pool.run = input.run;
+    pool.run = run;
     pool.run.limit_bytes.reset();
     if (curve.limit_bytes > 0) pool.run.limit_bytes = curve.limit_bytes;
     pool.run.reference_bytes = 0;
@@ -87,7 +103,7 @@ Estimate RecentRetention(const SiteSeries& site, const Verdict& verdict_in_bucke
   const int64_t mature =
       std::clamp<int64_t>(site.buckets() - horizon, 0, std::max<int64_t>(0, site.buckets()));
   if (mature < 2) return {0, std::nullopt};
-  const size_t begin = static_cast<size_t>(1 + mature / 2);
+  const size_t begin = static_cast<size_t>(1 + 2 * mature / 3);
   const size_t length = static_cast<size_t>(mature) + 1 - begin;
   double variance = 0;
   if (!site.surv_variance.empty()) {
@@ -203,12 +219,12 @@ EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<Pool
   evidence.run = pools[0].run;
   evidence.steps_are_real = input.steps_are_real;
   evidence.has_python = input.has_python;
-  evidence.ledger = input.ledger;
+  evidence.ledger = WithoutTeardown(input.ledger, static_cast<double>(input.run.steps));
   evidence.pools = input.pools;
   evidence.workers = input.workers;
   evidence.processes = input.processes;
   evidence.copied = analysis.copy_on_write.sites;
-  AddLedgerTrends(analysis.ledger, pools[0].run, evidence);
+  AddLedgerTrends(series::Decompose(evidence.ledger), pools[0].run, evidence);
   for (size_t i = 0; i < analysis.sites.size(); ++i) {
     SiteEvidence site;
     if (i < input.site_info.size()) site.info = input.site_info[i];

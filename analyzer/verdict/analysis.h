@@ -37,7 +37,9 @@
 namespace plateau::verdict {
 
 struct AnalysisInput {
-  series::RunContext run;      // in steps; reference_bytes may be 0, the ledger's peak is used then
+  // In steps. reference_bytes may be 0, the ledger's peak is used then. The limit is for forecasts: growth is
+  // measured against the peak, so that a large machine does not hide a leak.
+  series::RunContext run;
   bool steps_are_real = true;  // false: slices of time stand in for steps
   bool has_python = false;
 

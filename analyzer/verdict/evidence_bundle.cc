@@ -5,11 +5,27 @@
 
 namespace plateau::verdict {
 
+namespace {
+
+// "arrow" begins a word in "arrow::Buffer", "read_arrow", "ReadArrow" and "libarrow.so", but not in "narrow".
+bool BeginsWord(std::string_view text, size_t at) {
+  if (at == 0) return true;
+  if (at >= 3 && text.substr(at - 3, 3) == "lib" && BeginsWord(text, at - 3)) return true;
+  const auto before = static_cast<unsigned char>(text[at - 1]);
+  const auto first = static_cast<unsigned char>(text[at]);
+  return !std::isalpha(before) || (std::isupper(first) && std::islower(before));
+}
+
+}  // namespace
+
 bool ContainsWord(std::string_view text, std::string_view lower_word) {
-  const auto found = std::search(
-      text.begin(), text.end(), lower_word.begin(), lower_word.end(),
-      [](char a, char b) { return static_cast<char>(std::tolower(static_cast<unsigned char>(a))) == b; });
-  return found != text.end();
+  for (size_t at = 0; at + lower_word.size() <= text.size(); ++at) {
+    const bool equal = std::equal(
+        lower_word.begin(), lower_word.end(), text.begin() + at,
+        [](char w, char c) { return w == static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+    if (equal && BeginsWord(text, at)) return true;
+  }
+  return false;
 }
 
 bool SiteEvidence::Mentions(std::initializer_list<std::string_view> words) const {

@@ -89,7 +89,7 @@ struct EvidenceBundle {
   double RetainedInSteps() const;
 };
 
-// Lower-case search that ignores the case of `text`.
+// True when a word of `text`, whatever its case, begins with `lower_word`.
 bool ContainsWord(std::string_view text, std::string_view lower_word);
 
 }  // namespace plateau::verdict

@@ -70,8 +70,8 @@ Hypothesis AboutTrend(const EvidenceBundle& e, const char* name, const char* who
   if (!trend.known) return NotTestable(name, "the ledger has too few samples");
   const std::string text = std::string(who) + " rose by " + BytesText(trend.rise_bytes) + ", lately " +
                            RateText(trend.rate_bytes_per_step);
-  return trend.rise_bytes >= e.Material() ? Supported(name, trend.rise_bytes, text)
-                                          : RuledOut(name, trend.rise_bytes, text);
+  return trend.rise_bytes >= 5 * e.Material() ? Supported(name, trend.rise_bytes, text)
+                                              : RuledOut(name, trend.rise_bytes, text);
 }
 
 Hypothesis Evaluation(const EvidenceBundle& e) {
@@ -207,7 +207,7 @@ std::vector<Hypothesis> TestHypotheses(const EvidenceBundle& e) {
   std::vector<Hypothesis> all;
   all.push_back(AboutSites(e, "dataset loading", "sites of data loading", [](const SiteEvidence& s) {
     return s.traits.PhaseShare(BirthPhase::kFetch) > 0.5 ||
-           s.Mentions({"dataset", "__getitem__", "dataloader", "imread", "decode", "load_image", "image.open",
+           s.Mentions({"dataset", "getitem", "dataloader", "imread", "decode", "load_image", "image.open",
                        "imagefile"});
   }));
   all.push_back(AboutSites(e, "gradient accumulation", "gradient buffers", [](const SiteEvidence& s) {

@@ -131,7 +131,7 @@ Match KeptFree(const EvidenceBundle& e) {
 }
 
 Match FilePages(const EvidenceBundle& e) {
-  if (!e.file.known || e.file.rise_bytes < 2 * e.Material()) return std::nullopt;
+  if (!e.file.known || e.file.rise_bytes < 5 * e.Material()) return std::nullopt;
   return Of(e.file.rise_bytes, "file-backed pages rose by " + BytesText(e.file.rise_bytes) +
                                    ", live memory by " + BytesText(e.live.rise_bytes));
 }
@@ -261,7 +261,7 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
        [](const EvidenceBundle& e) {
          return AnySite(e, 1, [](const SiteEvidence& s) {
            const bool examples =
-               s.Mentions({"decode", "image", "pil", "imread", "jpeg", "__getitem__", "dataset", "load"}) ||
+               s.Mentions({"decode", "image", "pil", "imread", "jpeg", "getitem", "dataset"}) ||
                s.traits.PhaseShare(BirthPhase::kFetch) > 0.5;
            return examples && (s.verdict.kind == VerdictKind::kCacheFill ||
                                (s.verdict.kind == VerdictKind::kWarmupComplete &&
@@ -336,7 +336,7 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
       {"K27",
        [](const EvidenceBundle& e) {
          return AnySite(e, 1, [](const SiteEvidence& s) {
-           return s.Mentions({"pixel_values", "image", "vision", "pil", "processor"}) &&
+           return s.Mentions({"pixel_values", "image", "vision", "pil"}) &&
                   s.verdict.kind == VerdictKind::kInconclusive &&
                   (s.verdict.reason == Reason::kFirstPass || s.verdict.reason == Reason::kEpochUnknown);
          });

@@ -142,8 +142,8 @@ double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict) {
 RunContext WithReference(const RunContext& run, const ProcessSeries& process) {
   RunContext with = run;
   const double seen = process.rss.empty() ? 0 : Max(process.rss);
-  with.reference_bytes =
-      run.limit_bytes.value_or(0) > 0 ? *run.limit_bytes : std::max(run.reference_bytes, seen);
+  const bool use_limit = run.limit_bytes.value_or(0) > 0 && run.limit_is_reference;
+  with.reference_bytes = use_limit ? *run.limit_bytes : std::max(run.reference_bytes, seen);
   return with;
 }
 
@@ -195,7 +195,8 @@ ProcessVerdict ClassifyProcess(std::span<const SiteFinding> sites, const Process
     if (process.step[i] < 1) continue;
     step.push_back(process.step[i]);
     beyond_peak.push_back(std::max(process.held[i] - highest_live, 0.0));
-    outside.push_back(process.rss[i] - process.held[i]);
+    // Below zero, the allocator holds pages that were never touched: touching them is no growth outside it.
+    outside.push_back(std::max(process.rss[i] - process.held[i], 0.0));
   }
   if (!step.empty()) {
     const OverheadTrend gap = JudgeOverhead(step, beyond_peak, run);

@@ -48,8 +48,8 @@ int SeverityRank(VerdictKind kind);
 // The bytes of `site` that count as retained under `verdict`.
 double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict);
 
-// The run with the reference its rates are compared with: the limit, else the larger of the known and the
-// seen peak.
+// The run with the reference its rates are compared with: the limit if it is the yardstick, else the larger
+// of the known and the seen peak.
 series::RunContext WithReference(const series::RunContext& run, const series::ProcessSeries& process);
 
 // `run` must come from WithReference().

@@ -51,6 +51,16 @@ TEST(LedgerTest, LastSampleOfAStepCountsAndThePeakIsKept) {
   EXPECT_EQ(series.held[1], 700 + 150);
 }
 
+TEST(LedgerTest, MissingAllocatorReadingRepeatsTheOneBefore) {
+  LedgerSample unread = Sample(2);
+  unread.allocator_held = 0;
+  unread.live = 650;
+  const ProcessSeries series = ToProcessSeries({Sample(1), unread});
+  EXPECT_EQ(series.held[0] - series.live[0], 100);
+  EXPECT_EQ(series.held[1] - series.live[1], 100);
+  EXPECT_EQ(Decompose(std::vector<LedgerSample>{Sample(1), unread})[1].allocator_gap, 100);
+}
+
 TEST(CopyOnWriteTest, DirtyPagesBelongToTheBlocksUnderThem) {
   const std::vector<ParentBlock> blocks = {{.address = 0x3000, .bytes = 0x1000, .site = 7},
                                            {.address = 0x1000, .bytes = 0x1000, .site = 3}};

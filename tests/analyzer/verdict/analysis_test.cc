@@ -119,6 +119,47 @@ TEST(AnalysisTest, SlowLeakUnderHeavyChurnIsFound) {
   EXPECT_NEAR(analysis.sites[site].verdict.rate_bytes_per_step->value, 100e3, 3e3);
 }
 
+TEST(AnalysisTest, LargeMachineDoesNotHideALeak) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.input.run.limit_bytes = 512 * kGiB;
+  run.AddOrdinaryTraining(kGiB, 300 * kMiB);
+  const size_t site = run.AddSite({.name = "keep (train.py:5)", .frames = {"keep"}});
+  for (int64_t step = 1; step <= 200; ++step) run.Keep(site, step, 100e3);
+  const Analysis analysis = run.Analyse();
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSlowLeak);
+  EXPECT_EQ(analysis.process.headline_site, site);
+  EXPECT_TRUE(analysis.process.headline.forecast.if_leak->oom_step.has_value());
+}
+
+TEST(AnalysisTest, TouchingAReservedBufferIsNotGrowthOutsideTheAllocator) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.AddOrdinaryTraining(4 * kGiB, 100 * kMiB);
+  run.Analyse();
+  for (size_t i = 0; i < run.input.ledger.size(); ++i) {  // the model's pages are touched little by little
+    series::LedgerSample& sample = run.input.ledger[i];
+    sample.rss_anon = 600 * kMiB + 10 * kMiB * static_cast<double>(i);
+    sample.rss_file = 0;
+  }
+  const Analysis analysis = RunAnalysis(run.input);
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSteady) << analysis.process.headline.sentence;
+}
+
+TEST(AnalysisTest, ReadingsOfTheTeardownAreNotJudged) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.AddOrdinaryTraining();
+  run.Analyse();
+  for (double step : {200.0, 201.0}) {  // freed at exit, the pages still resident
+    series::LedgerSample sample = run.input.ledger.back();
+    sample.step = step;
+    sample.live = sample.allocator_held = 10 * kMiB;
+    run.input.ledger.push_back(sample);
+  }
+  EXPECT_EQ(RunAnalysis(run.input).process.headline.kind, VerdictKind::kSteady);
+}
+
 TEST(AnalysisTest, LongRunIsJudgedInBucketsAndAnsweredInSteps) {
   Scenario run(4000);
   run.epoch_steps = 1000;

@@ -66,6 +66,15 @@ TEST_F(PatternsTest, CatalogueIsComplete) {
 
 TEST_F(PatternsTest, OrdinaryTrainingMatchesNothing) { EXPECT_THAT(Matched(), IsEmpty()); }
 
+TEST_F(PatternsTest, WordsAreMatchedFromTheirBeginning) {
+  EXPECT_TRUE(ContainsWord("arrow::Buffer", "arrow"));
+  EXPECT_TRUE(ContainsWord("read_arrow", "arrow"));
+  EXPECT_TRUE(ContainsWord("/opt/libnccl.so.2", "nccl"));
+  EXPECT_TRUE(ContainsWord("MyDataset.__getitem__", "dataset"));
+  EXPECT_FALSE(ContainsWord("at::narrow", "arrow"));
+  EXPECT_FALSE(ContainsWord("compile_fx", "pil"));
+}
+
 TEST_F(PatternsTest, K01WorkersCopyPages) {
   const size_t list =
       run.AddSite({.name = "__init__ (data.py:12)", .frames = {"PyList_New", "__init__ (data.py:12)"}});
