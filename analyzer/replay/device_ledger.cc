@@ -164,6 +164,7 @@ void DeviceLedger::Alloc(const trace::DeviceRecord& record, uint64_t time, uint3
     default:
       break;
   }
+  Finish();  // the one before got no tensor
   Born(linear_, Make(record, {DevicePool::Kind::kReserved, record.device}, record.address, time, bucket),
        bucket);
   memory_map_.AddSegment(record.address, {record.bytes, record.device, record.graph, 0, false});

@@ -65,8 +65,7 @@ struct DeviceObject {
 };
 
 // Told of every object. `bucket` is the one of the event that ended the object. A reserved object is told of
-// a little late: with the first tensor inside it, or when the next bucket begins, because only a tensor shows
-// that it is torch's.
+// a little late, with the next event that can show whose it is: a tensor inside it makes it torch's.
 class DevicePoolListener {
  public:
   virtual ~DevicePoolListener() = default;

@@ -199,8 +199,8 @@ TEST_F(DeviceLedgerTest, TensorsAreASecondViewOfTheSameMemory) {
 
 TEST_F(DeviceLedgerTest, SegmentsThatGetATensorAreTorchs) {
   Alloc(PLATEAU_MEMORY_DEVICE, {.address = 0x900000, .bytes = 100});  // of an extension
+  EXPECT_TRUE(story_.lines.empty()) << "not known yet whose it is";
   Alloc(PLATEAU_MEMORY_DEVICE, {.address = 0x100000, .bytes = 2 * kMiB});
-  EXPECT_TRUE(story_.lines.empty()) << "not known yet whose they are";
   Tensor(PLATEAU_DEVICE_ALLOC, {.address = 0x100000, .bytes = 512});
   EXPECT_THAT(story_.lines, ElementsAre("+ device 0 reserved 100", "+ device 0 reserved 2097152",
                                         "+ device 0 tensors 512"));
