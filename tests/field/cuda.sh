@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Field test of the CUDA shim with software of others: real PyTorch CUDA builds and real NVIDIA runtimes, no GPU.
 #
-# usage: tests/field/cuda.sh BUILD_DIR WORK_DIR [runtimes] [torch VERSION...]
+# usage: tests/field/cuda.sh BUILD_DIR WORK_DIR [runtimes] [torch VERSION...] [verdicts VERSION...]
 #   BUILD_DIR  a build of Plateau with tests, e.g. build/dev
 #   WORK_DIR   scratch space for private environments and downloads: 4 GB per PyTorch, 6 GB for the runtimes
 #   runtimes   the NVIDIA packages: which wrappers are they handed?
 #   torch      each VERSION in seven ways (native allocator, expandable segments, cudaMallocAsync, no caching, pinned
 #              DataLoader, CUDA graph, out of memory): do the events equal torch.cuda.memory_stats()?
-# Without further words: runtimes torch 2.6.0 2.15.0. Not part of ctest: it downloads with pip. PYTHON chooses the
+#   verdicts   a leak, fragmentation and a warm-up on the device through all of Plateau: does the report say so, and
+#              where? Needs the targets plateau and plateau_preload.
+# Without further words: runtimes torch 2.6.0 2.15.0 verdicts 2.6.0. Not part of ctest: it downloads with pip. PYTHON chooses the
 # interpreter (default python3).
 set -eu
 build=$(realpath "$1"); mkdir -p "$2"; work=$(realpath "$2"); shift 2
@@ -16,7 +18,7 @@ python=${PYTHON:-python3}
 shim=$build/lib/libplateau_cuda.so
 recorder=$build/tests/cuda_programs/libdevice_event_recorder.so
 [ -e "$shim" ] && [ -e "$recorder" ] || { echo "build the targets plateau_cuda and device_event_recorder first"; exit 2; }
-[ $# -gt 0 ] || set -- runtimes torch 2.6.0 2.15.0
+[ $# -gt 0 ] || set -- runtimes torch 2.6.0 2.15.0 verdicts 2.6.0
 failed=0
 export PIP_ROOT_USER_ACTION=ignore
 
@@ -59,6 +61,21 @@ run_torch() {
   "$python" "$here/check_cuda.py" "$2" "$logs/events" "$logs/out" "$logs/null" || failed=1
 }
 
+# run_verdict VERSION SCENARIO
+run_verdict() {
+  local logs=$work/verdict-$1-$2
+  rm -rf "$logs"; mkdir -p "$logs"
+  env LD_LIBRARY_PATH="$work/null-$1" NULLDEVICE_STUBS=1 PLATEAU_OUT="$logs/rec" PLATEAU_QUIET=1 \
+    LD_PRELOAD="$build/lib/libplateau.so:$shim" \
+    "$work/env-$1/bin/python" -W ignore "$here/train_cuda.py" "$2" 72 > "$logs/out" 2>&1 ||
+    { tail -5 "$logs/out"; failed=1; return; }
+  "$build/bin/plateau" report "$logs/rec" --json "$logs/report.json" > "$logs/card" ||
+    { failed=1; return; }
+  "$python" "$here/check_verdicts.py" "$2" "$logs/report.json" "$here/train_cuda.py" || failed=1
+}
+
+is_word() { [ "$1" = runtimes ] || [ "$1" = torch ] || [ "$1" = verdicts ]; }
+
 prepare_torch() {
   [ -d "$work/env-$1" ] || {
     "$python" -m venv "$work/env-$1"
@@ -74,9 +91,16 @@ while [ $# -gt 0 ]; do
     runtimes) check_runtimes; shift ;;
     torch)
       shift
-      while [ $# -gt 0 ] && [ "$1" != runtimes ]; do
+      while [ $# -gt 0 ] && ! is_word "$1"; do
         prepare_torch "$1" > "$work/prepare-$1.log"
         for mode in native expandable async uncached pinned graph oom; do run_torch "$1" $mode; done
+        shift
+      done ;;
+    verdicts)
+      shift
+      while [ $# -gt 0 ] && ! is_word "$1"; do
+        prepare_torch "$1" > "$work/prepare-$1.log"
+        for scenario in leak fragment warm_up; do run_verdict "$1" $scenario; done
         shift
       done ;;
     *) echo "unknown word: $1"; exit 2 ;;
