@@ -1,0 +1,159 @@
+#include "analyzer/replay/site_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace plateau::replay {
+namespace {
+
+using Owner = SiteTable::Owner;
+
+absl::string_view BaseName(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? absl::string_view(path) : absl::string_view(path).substr(slash + 1);
+}
+
+// Libraries that allocate for whoever calls them.
+bool IsRuntime(absl::string_view name) {
+  for (const char* prefix :
+       {"libc.so", "libc-", "ld-linux", "libstdc++", "libc++", "libgcc_s", "libpthread", "libm.so",
+        "libdl.so", "libplateau", "linux-vdso", "[vdso]", "libjemalloc", "libtcmalloc", "libmimalloc"}) {
+    if (absl::StartsWith(name, prefix)) return true;
+  }
+  return false;
+}
+
+bool IsInterpreter(absl::string_view name) {
+  return absl::StartsWith(name, "python") || absl::StartsWith(name, "libpython");
+}
+
+bool IsUnderPackages(const std::string& path) {
+  return absl::StrContains(path, "/site-packages/") || absl::StrContains(path, "/dist-packages/");
+}
+
+// ".../lib/python3.11/json/decoder.py", ".../lib/python3.11/lib-dynload/_json.so", ".../python311.zip/..."
+bool IsInStandardLibrary(const std::string& path) {
+  return absl::StrContains(path, "/lib/python") || absl::StrContains(path, "/lib64/python") ||
+         absl::StrContains(path, "lib-dynload/");
+}
+
+bool IsSystemPath(const std::string& path) {
+  for (const char* prefix :
+       {"/usr/", "/lib/", "/lib64/", "/lib32/", "/bin/", "/sbin/", "/nix/store/", "/snap/"}) {
+    if (absl::StartsWith(path, prefix)) return true;
+  }
+  return absl::StrContains(path, "/conda/lib/") || absl::StrContains(path, "conda3/lib/");
+}
+
+}  // namespace
+
+std::optional<SiteRule> ParseSiteRule(std::string_view name) {
+  if (name == "user") return SiteRule::kUser;
+  if (name == "leaf") return SiteRule::kLeaf;
+  if (name == "stack") return SiteRule::kStack;
+  return std::nullopt;
+}
+
+Owner OwnerOfModule(const std::string& path, const std::string& main_program) {
+  const absl::string_view name = BaseName(path);
+  if (path.empty() || IsRuntime(name)) return Owner::kRuntime;
+  if (IsInterpreter(name)) return Owner::kRuntime;
+  const bool is_main = path == main_program;
+  if (IsSystemPath(path) || IsUnderPackages(path) || IsInStandardLibrary(path)) {
+    return is_main ? Owner::kMainProgram : Owner::kLibrary;
+  }
+  return Owner::kUser;
+}
+
+Owner OwnerOfPythonFile(const std::string& file) {
+  if (absl::StartsWith(file, "<frozen")) return Owner::kLibrary;
+  if (IsUnderPackages(file) || IsInStandardLibrary(file)) return Owner::kPython;
+  return Owner::kUser;
+}
+
+SiteTable::SiteTable(const Definitions* definitions, SiteTableOptions options)
+    : definitions_(*definitions),
+      options_(std::move(options)),
+      owners_(definitions->locations.size()),
+      module_owners_(definitions->modules.size()) {}
+
+Owner SiteTable::Classify(const Location& location) const {
+  switch (location.kind) {
+    case Location::Kind::kUnknown:
+      return Owner::kRuntime;
+    case Location::Kind::kPython:
+      if (location.owner >= definitions_.codes.size()) return Owner::kLibrary;
+      return OwnerOfPythonFile(definitions_.codes[location.owner].file);
+    case Location::Kind::kNative:
+      break;
+  }
+  if (location.owner == 0 || location.owner >= definitions_.modules.size()) return Owner::kRuntime;
+  const Module& module = definitions_.modules[location.owner];
+  const Owner owner = static_cast<Owner>(module_owners_[location.owner] - 1);
+  const bool may_be_site = owner == Owner::kUser || owner == Owner::kMainProgram;
+  if (may_be_site && options_.is_plumbing && options_.is_plumbing(module, location.offset))
+    return Owner::kRuntime;
+  return owner;
+}
+
+Owner SiteTable::OwnerOf(uint32_t location) {
+  if (location >= owners_.size()) return Owner::kRuntime;
+  const Location& where = definitions_.locations[location];
+  if (where.kind == Location::Kind::kNative && where.owner < module_owners_.size() &&
+      module_owners_[where.owner] == 0) {
+    const Owner owner = OwnerOfModule(definitions_.modules[where.owner].path, options_.main_program);
+    module_owners_[where.owner] = static_cast<uint8_t>(owner) + 1;
+  }
+  uint8_t& known = owners_[location];
+  if (known == 0) known = static_cast<uint8_t>(Classify(where)) + 1;
+  return static_cast<Owner>(known - 1);
+}
+
+// The node whose frame is the site of a stack.
+uint32_t SiteTable::SiteNode(uint32_t leaf) {
+  if (options_.rule == SiteRule::kStack) return leaf;
+  uint32_t best = leaf;
+  Owner best_owner = Owner::kRuntime;
+  for (uint32_t node = leaf; node != 0; node = definitions_.nodes[node].parent) {
+    const Owner owner = OwnerOf(definitions_.nodes[node].location);
+    if (options_.rule == SiteRule::kLeaf) {
+      if (owner != Owner::kRuntime) return node;
+      continue;
+    }
+    if (owner == Owner::kUser) return node;
+    if (owner < best_owner) {
+      best = node;
+      best_owner = owner;
+    }
+  }
+  return best;
+}
+
+// What makes two frames the same site: the line of a Python file, the address of a native call.
+uint64_t SiteTable::FrameKey(uint32_t location) const {
+  if (location >= definitions_.locations.size()) return location;
+  const Location& where = definitions_.locations[location];
+  if (where.kind != Location::Kind::kPython || !options_.python_line ||
+      where.owner >= definitions_.codes.size()) {
+    return location;
+  }
+  const CodeObject& code = definitions_.codes[where.owner];
+  const uint64_t line =
+      static_cast<uint32_t>(options_.python_line(code, static_cast<uint32_t>(where.offset)));
+  return uint64_t{1} << 63 | uint64_t{where.owner} << 32 | line;
+}
+
+uint32_t SiteTable::SiteOf(Pool pool, uint32_t leaf) {
+  const uint32_t node = leaf == 0 ? 0 : SiteNode(leaf);
+  const uint32_t location = definitions_.nodes[node].location;
+  const uint64_t frame = options_.rule == SiteRule::kStack ? uint64_t{3} << 62 | node
+                         : node == 0                       ? 0
+                                                           : FrameKey(location);
+  const auto [it, is_new] = index_.try_emplace({frame, static_cast<uint8_t>(pool)}, sites_.size());
+  if (is_new) sites_.push_back({pool, node, node == 0 ? 0 : location});
+  return it->second;
+}
+
+}  // namespace plateau::replay

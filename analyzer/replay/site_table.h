@@ -1,0 +1,82 @@
+// Folds call stacks into sites: the frame a reader would blame.
+//
+//   malloc < operator new < std::vector::_M_realloc_insert < at::empty < torch/nn/modules.py < train.py:42 <
+//   main
+//                                                                                             ^ the site
+//
+// kUser takes the innermost frame that belongs to the user: a Python file that is neither in the standard
+// library nor in site-packages, or a module that is not under a system prefix. When a stack has none: the
+// innermost Python frame, else the main program, else the innermost frame that is not the C or C++ runtime,
+// else the leaf. docs/sites.md has the rules. Paths and file names decide, so nothing has to be symbolized
+// before the replay.
+//
+// The same frame in two pools is two sites. Stack 0 ("no stack") is a site of its own. Not thread-safe.
+#ifndef PLATEAU_ANALYZER_REPLAY_SITE_TABLE_H_
+#define PLATEAU_ANALYZER_REPLAY_SITE_TABLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/stack_totals.h"
+
+namespace plateau::replay {
+
+enum class SiteRule : uint8_t {
+  kUser,   // the innermost frame of the user
+  kLeaf,   // the innermost frame that is not the allocator itself
+  kStack,  // every stack is its own site
+};
+std::optional<SiteRule> ParseSiteRule(std::string_view name);  // "user", "leaf", "stack"
+
+struct SiteKey {
+  Pool pool = Pool::kHeap;
+  uint32_t node = 0;      // a stack that ends here: the site's frame is the node's location
+  uint32_t location = 0;  // 0: no stack
+};
+
+struct SiteTableOptions {
+  SiteRule rule = SiteRule::kUser;
+  std::string main_program;  // path of the executable
+  // The line of a Python location: two places in one line are one site. May be empty.
+  std::function<int(const CodeObject& code, uint32_t offset)> python_line;
+  // True for a function that allocates for its caller (std::vector growing). May be empty.
+  std::function<bool(const Module& module, uint64_t offset)> is_plumbing;
+};
+
+class SiteTable {
+ public:
+  SiteTable(const Definitions* definitions, SiteTableOptions options);
+
+  uint32_t SiteOf(Pool pool, uint32_t node);
+  const std::vector<SiteKey>& sites() const { return sites_; }
+
+  // What a location is to the user.
+  enum class Owner : uint8_t { kUser, kPython, kMainProgram, kLibrary, kRuntime };
+  Owner OwnerOf(uint32_t location);
+
+ private:
+  uint32_t SiteNode(uint32_t node);
+  uint64_t FrameKey(uint32_t location) const;
+  Owner Classify(const Location& location) const;
+
+  const Definitions& definitions_;
+  SiteTableOptions options_;
+  std::vector<SiteKey> sites_;
+  absl::flat_hash_map<std::pair<uint64_t, uint8_t>, uint32_t> index_;  // (frame, pool) -> site
+  std::vector<uint8_t> owners_;                                        // by location; 0 = not known yet
+  std::vector<uint8_t> module_owners_;
+};
+
+// The rules by path alone.
+SiteTable::Owner OwnerOfModule(const std::string& path, const std::string& main_program);
+SiteTable::Owner OwnerOfPythonFile(const std::string& file);
+
+}  // namespace plateau::replay
+
+#endif  // PLATEAU_ANALYZER_REPLAY_SITE_TABLE_H_
