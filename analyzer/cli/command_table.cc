@@ -6,13 +6,18 @@
 namespace plateau::cli {
 
 // One line per command; each lives in NAME_command.cc.
+const Command& RunCommand();
+const Command& ReportCommand();
+const Command& SitesCommand();
+const Command& PackCommand();
+const Command& DoctorCommand();
 const Command& DumpCommand();
 const Command& VerdictCommand();
 
 const std::vector<const Command*>& CommandTable() {
   static const std::vector<const Command*> table = {
-      &DumpCommand(),
-      &VerdictCommand(),
+      &RunCommand(),    &ReportCommand(), &SitesCommand(),   &PackCommand(),
+      &DoctorCommand(), &DumpCommand(),   &VerdictCommand(),
   };
   return table;
 }

@@ -80,6 +80,9 @@ absl::StatusOr<Recording> OpenRecording(const std::vector<std::string>& paths) {
     }
     if (status.type() == fs::file_type::directory) {
       PLATEAU_RETURN_IF_ERROR(AddDirectory(path, &recording));
+      if (const auto ending = ReadWholeFile(absl::StrCat(path, "/", kEndingFile), 4096); ending.ok()) {
+        recording.ending = ending->substr(0, ending->find('\n'));
+      }
       continue;
     }
     PLATEAU_ASSIGN_OR_RETURN(const Peek peek, PeekHeader(path));

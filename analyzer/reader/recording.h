@@ -24,10 +24,14 @@ struct Recording {
   std::string path;                  // as given; of several, the first
   std::vector<TraceFile> traces;     // by start time, parents before children
   std::vector<std::string> skipped;  // one sentence per trace that could not be taken
+  std::string ending;  // how the launched program ended, when the launcher could say: "exit 0", "signal 9"
 
   // True when some process of it has not ended in order: running or killed.
   bool HasOpenEnd() const;
 };
+
+// Where the launcher notes the ending, beside the traces.
+inline constexpr char kEndingFile[] = "ending.txt";
 
 absl::StatusOr<Recording> OpenRecording(const std::vector<std::string>& paths);
 

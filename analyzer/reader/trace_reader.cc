@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/status_macros.h"
+#include "analyzer/pack/column_codec.h"
 #include "preload/trace/decoder.h"
 
 namespace plateau::reader {
@@ -100,8 +101,13 @@ absl::Status TraceReader::Load(const BlockRef& ref, LoadedBlock* block) const {
       block->payload = block->unpacked;
       return absl::OkStatus();
     }
-    case trace::BlockType::kColumns:
-      break;
+    case trace::BlockType::kColumns: {
+      absl::StatusOr<std::string> unpacked = UnpackColumns(ref.header, block->stored);
+      if (!unpacked.ok()) return fail("cannot be unpacked: ", std::string(unpacked.status().message()));
+      block->unpacked = *std::move(unpacked);
+      block->payload = block->unpacked;
+      return absl::OkStatus();
+    }
   }
   return fail("packed in a way this version does not know");
 }

@@ -1,0 +1,210 @@
+// `plateau doctor`: what can be recorded on this machine, and why not.
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/base/human_units.h"
+#include "analyzer/base/input_file.h"
+#include "analyzer/base/status_macros.h"
+#include "analyzer/cli/command.h"
+#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/launch.h"
+
+namespace plateau::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Health { kGood, kLimited, kBad };
+
+struct Finding {
+  Health health;
+  std::string what;
+  std::string detail;
+};
+
+std::string Trimmed(const std::string& path) {
+  const auto text = ReadWholeFile(path, 1 << 20);
+  if (!text.ok()) return "";
+  std::string first = text->substr(0, text->find('\n'));
+  return first;
+}
+
+Finding Shim() {
+  const std::string path = FindLibrary("libplateau.so");
+  if (path.empty())
+    return {Health::kBad, "libplateau.so", "not in ../lib beside this program; build or install it"};
+  // Loading it here would record this very process: the shim is told to stay off.
+  return {Health::kGood, "libplateau.so", path};
+}
+
+Finding Libc() {
+  const std::string version = gnu_get_libc_version();
+  const bool has_find_object = dlsym(RTLD_DEFAULT, "_dl_find_object") != nullptr;
+  return {has_find_object ? Health::kGood : Health::kLimited, "C library",
+          absl::StrCat("glibc ", version,
+                       has_find_object ? ", finds modules without locks (_dl_find_object)"
+                                       : ", older than 2.35: new modules are found more slowly")};
+}
+
+Finding Clock() {
+  const auto cpuinfo = ReadWholeFile("/proc/cpuinfo", 8 << 20);
+  const bool is_invariant = cpuinfo.ok() && absl::StrContains(*cpuinfo, "constant_tsc") &&
+                            absl::StrContains(*cpuinfo, "nonstop_tsc");
+  return {is_invariant ? Health::kGood : Health::kLimited, "clock",
+          is_invariant ? "the processor's time stamp counter runs at a constant rate"
+                       : "no invariant time stamp counter: the system clock is used, which costs more"};
+}
+
+Finding Disk() {
+  struct statvfs info;
+  if (statvfs(".", &info) != 0 || access(".", W_OK) != 0) {
+    return {Health::kLimited, "disk", "this directory cannot be written; give `plateau run --out DIR`"};
+  }
+  const double free_bytes = static_cast<double>(info.f_bavail) * static_cast<double>(info.f_frsize);
+  const bool is_enough = free_bytes > 2.0 * (1 << 30);
+  return {
+      is_enough ? Health::kGood : Health::kLimited, "disk",
+      absl::StrCat(FormatBytes(free_bytes), " free here; a trace is limited to 1 GiB unless told otherwise")};
+}
+
+Finding MemoryLimit() {
+  std::string limit = Trimmed("/sys/fs/cgroup/memory.max");
+  if (limit.empty()) {
+    // The process's own group, when the root shows none.
+    const std::string group = Trimmed("/proc/self/cgroup");
+    const size_t colon = group.rfind(':');
+    if (colon != std::string::npos)
+      limit = Trimmed(absl::StrCat("/sys/fs/cgroup", group.substr(colon + 1), "/memory.max"));
+  }
+  if (limit.empty()) limit = Trimmed("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+  double bytes = 0;
+  if (absl::SimpleAtod(limit, &bytes) && bytes < 1e17) {
+    return {Health::kGood, "memory limit",
+            absl::StrCat("cgroup limit of ", FormatBytes(bytes), ": forecasts use it")};
+  }
+  const auto meminfo = ReadWholeFile("/proc/meminfo", 1 << 16);
+  double kib = 0;
+  if (meminfo.ok()) {
+    const size_t at = meminfo->find_first_of("0123456789");
+    if (at != std::string::npos) kib = std::strtod(meminfo->c_str() + at, nullptr);
+  }
+  return {Health::kGood, "memory limit",
+          absl::StrCat("no cgroup limit; forecasts use the machine's ", FormatBytes(kib * 1024))};
+}
+
+Finding SymbolFiles() {
+  std::error_code error;
+  const bool has_debug = fs::exists("/usr/lib/debug/.build-id", error);
+  return {Health::kGood, "symbols",
+          has_debug ? "debug files of the distribution are installed and used"
+                    : "no separate debug files; system libraries show function names without lines"};
+}
+
+std::vector<Finding> Pythons() {
+  std::vector<Finding> findings;
+  for (const char* name : {"python3", "python"}) {
+    const std::string path = FindProgram(name);
+    if (path.empty()) continue;
+    std::error_code error;
+    const std::string real = fs::canonical(path, error).filename().string();
+    int minor = -1;
+    const bool is_known = absl::StartsWith(real, "python3.") && absl::SimpleAtoi(real.substr(8), &minor);
+    const bool is_supported = is_known && minor >= 8 && minor <= 13;
+    findings.push_back(
+        {is_supported || !is_known ? Health::kGood : Health::kLimited, "Python",
+         absl::StrCat(path, " (", real, ")",
+                      is_supported ? ": frames and pymalloc are recorded"
+                      : is_known   ? ": frames are recorded for 3.8 to 3.13 only; native frames always"
+                                   : ": version not known from its name")});
+    break;
+  }
+  if (findings.empty())
+    findings.push_back({Health::kGood, "Python", "none in PATH; native programs are recorded"});
+  return findings;
+}
+
+Finding Torch() {
+  std::error_code error;
+  for (const char* pattern :
+       {"/usr/lib/python3/dist-packages/torch", "/usr/local/lib/python3/dist-packages/torch"}) {
+    if (fs::exists(pattern, error))
+      return {Health::kGood, "torch", absl::StrCat(pattern, ": steps and tensors are found by name")};
+  }
+  return {Health::kGood, "torch", "looked for when the program loads it; nothing to install"};
+}
+
+Finding Cuda() {
+  const std::string shim = FindLibrary("libplateau_cuda.so");
+  std::error_code error;
+  const bool has_driver = fs::exists("/proc/driver/nvidia/version", error);
+  if (shim.empty())
+    return {has_driver ? Health::kLimited : Health::kGood, "CUDA",
+            "libplateau_cuda.so is not installed; device memory is not recorded"};
+  return {Health::kGood, "CUDA",
+          has_driver ? "driver found; device memory is recorded" : "no driver on this machine"};
+}
+
+Finding Preload() {
+  if (fs::exists("/etc/suid-debug")) return {Health::kGood, "preloading", "allowed"};
+  return {Health::kGood, "preloading",
+          "LD_PRELOAD works for dynamically linked programs of your own; no ptrace, no privileges. Static "
+          "and set-user-id "
+          "programs cannot be recorded"};
+}
+
+absl::StatusOr<int> RunDoctor(const Arguments& arguments) {
+  std::vector<Finding> findings = {Shim(), Libc(), Preload(), Clock(), Disk(), MemoryLimit(), SymbolFiles()};
+  for (Finding& finding : Pythons()) findings.push_back(std::move(finding));
+  findings.push_back(Torch());
+  findings.push_back(Cuda());
+  for (const std::string& program : arguments.positional()) {
+    const std::string why_not = WhyNotRecordable(program);
+    const bool is_there = !FindProgram(program).empty();
+    findings.push_back({!is_there || !why_not.empty() ? Health::kBad : Health::kGood, program,
+                        !is_there         ? "not found"
+                        : why_not.empty() ? "can be recorded"
+                                          : why_not});
+  }
+  utsname system;
+  uname(&system);
+  absl::PrintF("%s %s on %s\n", system.sysname, system.release, system.machine);
+  bool is_bad = std::string(system.machine) != "x86_64";
+  if (is_bad) absl::PrintF("bad      machine: Plateau records x86_64 programs\n");
+  for (const Finding& finding : findings) {
+    const char* word = finding.health == Health::kGood      ? "good"
+                       : finding.health == Health::kLimited ? "limited"
+                                                            : "bad";
+    absl::PrintF("%-8s %s: %s\n", word, finding.what, finding.detail);
+    is_bad |= finding.health == Health::kBad;
+  }
+  return is_bad ? kExitCheckFailed : kExitOk;
+}
+
+}  // namespace
+
+const Command& DoctorCommand() {
+  static const Command command = {
+      .name = "doctor",
+      .usage = "[PROGRAM]...",
+      .summary = "Say what can be recorded on this machine, and why not.",
+      .description = "Exits with 1 when something is in the way. Programs that are named are looked at too.",
+      .examples = {{"plateau doctor", "this machine"},
+                   {"plateau doctor ./train", "this machine and one program"}},
+      .run = RunDoctor};
+  return command;
+}
+
+}  // namespace plateau::cli

@@ -1,0 +1,159 @@
+#include "analyzer/cli/launch.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/base/input_file.h"
+
+namespace plateau::cli {
+namespace {
+
+volatile sig_atomic_t g_child = 0;
+
+// Passes a signal on that somebody sent to the launcher alone. What the terminal sends reaches the whole
+// group anyway.
+void PassOn(int signal, siginfo_t* info, void*) {
+  const bool is_from_a_process = info->si_code <= 0;
+  if (is_from_a_process && g_child > 0 && info->si_pid != g_child) kill(g_child, signal);
+}
+
+constexpr int kPassedOn[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
+
+class SignalForwarding {
+ public:
+  SignalForwarding() {
+    struct sigaction action {};
+    action.sa_sigaction = PassOn;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    for (size_t i = 0; i < std::size(kPassedOn); ++i) {
+      sigaction(kPassedOn[i], nullptr, &before_[i]);
+      // A program started by nohup must keep ignoring SIGHUP, and so must we.
+      if (before_[i].sa_handler != SIG_IGN) sigaction(kPassedOn[i], &action, nullptr);
+    }
+  }
+  ~SignalForwarding() { Restore(); }
+  void Restore() const {
+    for (size_t i = 0; i < std::size(kPassedOn); ++i) sigaction(kPassedOn[i], &before_[i], nullptr);
+  }
+
+ private:
+  struct sigaction before_[std::size(kPassedOn)];
+};
+
+void SetEnvironment(const Launch& launch) {
+  for (const auto& [name, value] : launch.environment) setenv(name.c_str(), value.c_str(), 1);
+  std::string preload = absl::StrJoin(launch.preload, ":");
+  if (const char* before = std::getenv("LD_PRELOAD"); before != nullptr && *before != '\0') {
+    absl::StrAppend(&preload, ":", before);
+  }
+  if (!preload.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
+}
+
+}  // namespace
+
+std::string Ending::Words() const {
+  return signal != 0 ? absl::StrCat("signal ", signal) : absl::StrCat("exit ", exit_code);
+}
+
+absl::StatusOr<Ending> RunProgram(const Launch& launch) {
+  std::vector<char*> argv;
+  for (const std::string& word : launch.program) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  int error_pipe[2];  // tells why exec failed; closed by exec
+  if (pipe2(error_pipe, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  SignalForwarding forwarding;
+  const pid_t child = fork();
+  if (child < 0) return absl::ErrnoToStatus(errno, "fork");
+  if (child == 0) {
+    forwarding.Restore();
+    SetEnvironment(launch);
+    execvp(argv[0], argv.data());
+    const int error = errno;
+    if (write(error_pipe[1], &error, sizeof(error)) != sizeof(error)) _exit(125);
+    _exit(127);
+  }
+  g_child = child;
+  close(error_pipe[1]);
+  int exec_error = 0;
+  while (read(error_pipe[0], &exec_error, sizeof(exec_error)) < 0 && errno == EINTR) {
+  }
+  close(error_pipe[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  g_child = 0;
+  Ending ending;
+  if (exec_error != 0) {
+    ending.was_started = false;
+    ending.exit_code = exec_error == ENOENT ? 127 : 126;
+    ending.reason = absl::StrCat(launch.program[0], ": ",
+                                 exec_error == ENOENT ? "command not found" : std::strerror(exec_error));
+  } else if (WIFSIGNALED(status)) {
+    ending.signal = WTERMSIG(status);
+    ending.exit_code = 128 + ending.signal;
+  } else {
+    ending.exit_code = WEXITSTATUS(status);
+  }
+  return ending;
+}
+
+std::string FindProgram(const std::string& program) {
+  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0 ? program : "";
+  const char* path = std::getenv("PATH");
+  for (const absl::string_view directory : absl::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':')) {
+    const std::string file = absl::StrCat(directory.empty() ? "." : directory, "/", program);
+    struct stat info;
+    if (access(file.c_str(), X_OK) == 0 && stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode))
+      return file;
+  }
+  return "";
+}
+
+std::string WhyNotRecordable(const std::string& program) {
+  const std::string path = FindProgram(program);
+  struct stat info;
+  if (path.empty() || stat(path.c_str(), &info) != 0) return "";
+  if (info.st_mode & (S_ISUID | S_ISGID) && info.st_uid != geteuid()) {
+    return absl::StrCat(
+        path, " runs as another user (set-user-id): the system ignores LD_PRELOAD, nothing can be recorded");
+  }
+  absl::StatusOr<InputFile> file = InputFile::Open(path);
+  if (!file.ok()) return "";
+  Elf64_Ehdr header;
+  const auto n = file->Read(0, &header, sizeof(header));
+  if (!n.ok() || *n < sizeof(header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "";
+  if (header.e_ident[EI_CLASS] != ELFCLASS64)
+    return absl::StrCat(path, " is a 32-bit program: Plateau records 64-bit ones");
+  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > 256) return "";
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const auto got = file->Read(header.e_phoff + i * sizeof(segment), &segment, sizeof(segment));
+    if (!got.ok() || *got < sizeof(segment)) return "";
+    if (segment.p_type == PT_INTERP) return "";
+  }
+  return absl::StrCat(
+      path, " is statically linked: it has no dynamic loader to load the shim, nothing can be recorded");
+}
+
+std::string FindLibrary(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  const std::filesystem::path library = self.parent_path().parent_path() / "lib" / name;
+  return std::filesystem::exists(library, error) ? library.string() : "";
+}
+
+}  // namespace plateau::cli

@@ -1,0 +1,118 @@
+#include "analyzer/cli/load_report.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/base/input_file.h"
+#include "analyzer/base/status_macros.h"
+#include "analyzer/reader/recording.h"
+#include "analyzer/report/json_report.h"
+
+namespace plateau::cli {
+
+std::vector<Option> AnalysisOptions() {
+  return {
+      {.name = "site",
+       .value = "RULE",
+       .help =
+           "Which frame of a stack is its site: `user` (innermost frame of your code), `leaf` or `stack`.",
+       .default_value = "user"},
+      {.name = "epoch-steps",
+       .value = "N",
+       .help = "Steps of one pass over the data, when the recording cannot tell.",
+       .default_value = "what the recording shows"},
+      {.name = "planned-steps",
+       .value = "N",
+       .help = "How many steps the run is meant to have; forecasts look that far.",
+       .default_value = "ten times what was seen"},
+      {.name = "limit",
+       .value = "BYTES",
+       .help = "Memory the process may use, for the forecast.",
+       .default_value = "the cgroup's or the machine's"}};
+}
+
+std::vector<Option> WithAnalysisOptions(std::vector<Option> own) {
+  std::vector<Option> shared = AnalysisOptions();
+  own.insert(own.end(), shared.begin(), shared.end());
+  return own;
+}
+
+absl::StatusOr<report::BuildOptions> ParseAnalysisOptions(const Arguments& arguments) {
+  report::BuildOptions options;
+  const std::string rule_name = arguments.Value("site", "user");
+  const auto rule = replay::ParseSiteRule(rule_name);
+  if (!rule)
+    return absl::InvalidArgumentError(absl::StrCat("--site=", rule_name, ": not one of user, leaf, stack"));
+  options.process.site_rule = *rule;
+  if (arguments.Has("epoch-steps")) {
+    PLATEAU_ASSIGN_OR_RETURN(options.process.epoch_steps, arguments.Number("epoch-steps", 0));
+    if (!(*options.process.epoch_steps > 0))
+      return absl::InvalidArgumentError("--epoch-steps: must be above 0");
+  }
+  if (arguments.Has("planned-steps")) {
+    PLATEAU_ASSIGN_OR_RETURN(options.process.planned_steps, arguments.Number("planned-steps", 0));
+  }
+  if (arguments.Has("limit")) {
+    PLATEAU_ASSIGN_OR_RETURN(const uint64_t bytes, arguments.Bytes("limit", 0));
+    options.process.limit_bytes = static_cast<double>(bytes);
+  }
+  return options;
+}
+
+absl::StatusOr<report::ReportModel> LoadReport(const std::vector<std::string>& paths,
+                                               const report::BuildOptions& options) {
+  if (paths.size() == 1 && absl::EndsWith(paths[0], ".json")) {
+    PLATEAU_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(paths[0]));
+    absl::StatusOr<report::ReportModel> model = report::ReadJsonReport(text);
+    if (!model.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(paths[0], ": ", std::string(model.status().message())));
+    }
+    return model;
+  }
+  PLATEAU_ASSIGN_OR_RETURN(const reader::Recording recording, reader::OpenRecording(paths));
+  return report::BuildReport(recording, options);
+}
+
+absl::Status WriteOutput(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+      return absl::ErrnoToStatus(errno, "stdout");
+    return absl::OkStatus();
+  }
+  struct stat info;
+  const bool is_special = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);  // /dev/stdout, a pipe
+  const std::string temporary = is_special ? path : absl::StrCat(path, ".writing");
+  FILE* file = std::fopen(temporary.c_str(), "w");
+  if (file == nullptr) return absl::ErrnoToStatus(errno, path);
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int write_error = errno;
+  if (std::fclose(file) != 0 || !is_written) {
+    const absl::Status status = absl::ErrnoToStatus(is_written ? errno : write_error, path);
+    if (!is_special) unlink(temporary.c_str());
+    return status;
+  }
+  if (!is_special && rename(temporary.c_str(), path.c_str()) != 0) return absl::ErrnoToStatus(errno, path);
+  return absl::OkStatus();
+}
+
+bool WantsColor(int fd) { return isatty(fd) == 1 && std::getenv("NO_COLOR") == nullptr; }
+
+int Columns(int fd) {
+  winsize size{};
+  if (isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return std::clamp<int>(size.ws_col, 60, 200);
+  return 100;
+}
+
+}  // namespace plateau::cli

@@ -1,0 +1,35 @@
+// From the arguments of a command to a report model: shared by every command that starts from a recording.
+#ifndef PLATEAU_ANALYZER_CLI_LOAD_REPORT_H_
+#define PLATEAU_ANALYZER_CLI_LOAD_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "analyzer/cli/command.h"
+#include "analyzer/report/build_report.h"
+#include "analyzer/report/report_model.h"
+
+namespace plateau::cli {
+
+// --site, --epoch-steps, --planned-steps, --limit: append them to a command's options.
+std::vector<Option> AnalysisOptions();
+std::vector<Option> WithAnalysisOptions(std::vector<Option> own);
+absl::StatusOr<report::BuildOptions> ParseAnalysisOptions(const Arguments& arguments);
+
+// The model of recordings (directories or traces), or of one report that was written as JSON.
+absl::StatusOr<report::ReportModel> LoadReport(const std::vector<std::string>& paths,
+                                               const report::BuildOptions& options);
+
+// "-" is stdout. The file appears whole or not at all.
+absl::Status WriteOutput(const std::string& path, const std::string& text);
+
+// Whether to colour what goes to this file descriptor: a terminal, and NO_COLOR is not set.
+bool WantsColor(int fd);
+// Width of the terminal, or 100.
+int Columns(int fd);
+
+}  // namespace plateau::cli
+
+#endif  // PLATEAU_ANALYZER_CLI_LOAD_REPORT_H_

@@ -1,0 +1,147 @@
+// `plateau report` and `plateau sites`: what a recording says.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "analyzer/base/status_macros.h"
+#include "analyzer/cli/command.h"
+#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/load_report.h"
+#include "analyzer/report/card.h"
+#include "analyzer/report/html_report.h"
+#include "analyzer/report/json_report.h"
+#include "analyzer/report/text_report.h"
+
+namespace plateau::cli {
+namespace {
+
+absl::StatusOr<int> RunReport(const Arguments& arguments) {
+  PLATEAU_ASSIGN_OR_RETURN(report::BuildOptions options, ParseAnalysisOptions(arguments));
+  PLATEAU_ASSIGN_OR_RETURN(const int64_t top, arguments.Integer("top", 20));
+  const std::string json = arguments.Value("json"), html = arguments.Value("html");
+  options.with_stacks = !html.empty() || arguments.Has("tree");
+  PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
+  if (!html.empty()) PLATEAU_RETURN_IF_ERROR(WriteOutput(html, report::WriteHtmlReport(model)));
+  if (!json.empty()) {
+    report::JsonOptions json_options;
+    if (arguments.Has("top")) json_options.max_sites = static_cast<size_t>(top);
+    PLATEAU_RETURN_IF_ERROR(
+        WriteOutput(json, absl::StrCat(report::WriteJsonReport(model, json_options), "\n")));
+  }
+  if (json == "-" || html == "-") return kExitOk;
+  const bool color = WantsColor(STDOUT_FILENO);
+  std::string text = report::WriteCard(model, {.color = color});
+  if (!arguments.Has("card")) {
+    report::TableOptions table;
+    table.top = static_cast<size_t>(top);
+    absl::StrAppend(
+        &text, "\n",
+        report::WriteTextReport(model, table, {.color = color, .columns = Columns(STDOUT_FILENO)}));
+  }
+  if (arguments.Has("tree")) {
+    absl::StrAppend(&text, "\n",
+                    report::WriteCallTree(model, {}, {.color = color, .columns = Columns(STDOUT_FILENO)}));
+  }
+  PLATEAU_RETURN_IF_ERROR(WriteOutput("-", text));
+  if (!html.empty()) absl::FPrintF(stderr, "wrote %s\n", html);
+  return kExitOk;
+}
+
+absl::StatusOr<int> RunSites(const Arguments& arguments) {
+  PLATEAU_ASSIGN_OR_RETURN(report::BuildOptions options, ParseAnalysisOptions(arguments));
+  report::TableOptions table;
+  PLATEAU_ASSIGN_OR_RETURN(const int64_t top, arguments.Integer("top", 40));
+  table.top = static_cast<size_t>(top);
+  const std::string sort = arguments.Value("sort", "retained"), group = arguments.Value("group", "site");
+  const auto sort_key = report::ParseSortKey(sort);
+  if (!sort_key)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--sort=", sort, ": not retained, growth, peak, temporary or allocations"));
+  const auto grouping = report::ParseGrouping(group);
+  if (!grouping)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--group=", group, ": not site, file, function, module, pool or phase"));
+  table.sort = *sort_key;
+  table.group = *grouping;
+  table.filter.pool = arguments.Value("pool");
+  table.filter.text = arguments.Value("match");
+  options.with_stacks = false;
+  PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
+  PLATEAU_RETURN_IF_ERROR(WriteOutput(
+      "-", report::WriteSiteTable(model, table,
+                                  {.color = WantsColor(STDOUT_FILENO), .columns = Columns(STDOUT_FILENO)})));
+  return kExitOk;
+}
+
+}  // namespace
+
+const Command& ReportCommand() {
+  static const Command command = {
+      .name = "report",
+      .usage = "RECORDING...",
+      .summary = "Say what the memory of a recorded run does, why, and which lines hold it.",
+      .description =
+          "Prints the verdict card and the tables behind it. A recording is the directory `plateau run` "
+          "made, a trace file in it, or "
+          "several of them; a run that is still going on or was killed is read like any other. A report that "
+          "was written with "
+          "--json can be given instead.",
+      .options = WithAnalysisOptions(
+          {{.name = "json",
+            .value = "FILE",
+            .help = "Write the report as JSON (docs/report-json.md); `-` is standard output.",
+            .default_value = "no JSON"},
+           {.name = "html",
+            .value = "FILE",
+            .help = "Write the report as one HTML file.",
+            .default_value = "no HTML"},
+           {.name = "top", .letter = 'n', .value = "N", .help = "Sites to show.", .default_value = "20"},
+           {.name = "tree", .help = "Print the call tree too."},
+           {.name = "card", .help = "Print the card alone."}}),
+      .examples = {{"plateau report plateau-train-20260101-120000/", "verdict card and tables"},
+                   {"plateau report rec/ --html report.html", "a page to look at and to send around"},
+                   {"plateau report rec/ --json - | jq .verdict", "for scripts"}},
+      .min_positional = 1,
+      .run = RunReport};
+  return command;
+}
+
+const Command& SitesCommand() {
+  static const Command command = {
+      .name = "sites",
+      .usage = "RECORDING...",
+      .summary = "List the call sites of a recording.",
+      .description =
+          "Each line is a site: the innermost frame of your code (docs/sites.md). The last lines add up what "
+          "is not shown, so "
+          "that the table equals the total.",
+      .options = WithAnalysisOptions(
+          {{.name = "sort",
+            .value = "KEY",
+            .help = "retained, growth, peak, temporary or allocations.",
+            .default_value = "retained"},
+           {.name = "group",
+            .value = "KEY",
+            .help = "Add up by site, file, function, module, pool or phase.",
+            .default_value = "site"},
+           {.name = "top",
+            .letter = 'n',
+            .value = "N",
+            .help = "Lines to show; 0 for all.",
+            .default_value = "40"},
+           {.name = "pool", .value = "NAME", .help = "Only this pool.", .default_value = "all"},
+           {.name = "match",
+            .value = "TEXT",
+            .help = "Only sites with this in their name or file.",
+            .default_value = "all"}}),
+      .examples = {{"plateau sites rec/ --sort growth", "what grows fastest"},
+                   {"plateau sites rec/ --site leaf --top 10", "the functions that call the allocator"}},
+      .min_positional = 1,
+      .run = RunSites};
+  return command;
+}
+
+}  // namespace plateau::cli

@@ -1,0 +1,220 @@
+// `plateau run`: records a program, then says what its memory did.
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "analyzer/base/human_units.h"
+#include "analyzer/base/status_macros.h"
+#include "analyzer/cli/command.h"
+#include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/launch.h"
+#include "analyzer/cli/load_report.h"
+#include "analyzer/reader/recording.h"
+#include "analyzer/reader/trace_packer.h"
+#include "analyzer/report/card.h"
+#include "analyzer/report/html_report.h"
+#include "analyzer/report/json_report.h"
+
+namespace plateau::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An option of `run` that becomes a variable of the shim's environment.
+struct Passed {
+  const char* option;
+  const char* variable;
+  const char* value;  // what a switch means; nullptr: the option's own value
+};
+constexpr Passed kPassed[] = {{"exact", "PLATEAU_MODE", "exact"},
+                              {"sample-bytes", "PLATEAU_SAMPLE_BYTES", nullptr},
+                              {"exact-from", "PLATEAU_EXACT_FROM", nullptr},
+                              {"max-trace-size", "PLATEAU_MAX_TRACE", nullptr},
+                              {"no-python", "PLATEAU_PYTHON", "0"},
+                              {"no-steps", "PLATEAU_STEPS", "0"},
+                              {"no-follow", "PLATEAU_FOLLOW", "0"},
+                              {"quiet", "PLATEAU_QUIET", "1"}};
+
+// "plateau-train-20260131-120000"; a number is added when it is taken.
+absl::StatusOr<std::string> MakeRecordingDirectory(const Arguments& arguments) {
+  std::string directory = arguments.Value("out");
+  const bool is_chosen = !directory.empty();
+  if (!is_chosen) {
+    const std::string& program = arguments.program()[0];
+    char when[32];
+    const time_t now = time(nullptr);
+    tm local;
+    strftime(when, sizeof(when), "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+    directory = absl::StrCat("plateau-", program.substr(program.rfind('/') + 1), "-", when);
+  }
+  const std::string wanted = directory;
+  for (int attempt = 2; mkdir(directory.c_str(), 0700) != 0; ++attempt) {
+    if (errno == EEXIST && is_chosen) {
+      if (fs::is_directory(directory)) break;
+      return absl::InvalidArgumentError(absl::StrCat("--out=", directory, ": not a directory"));
+    }
+    if (errno == ENOENT && is_chosen) {
+      std::error_code error;
+      fs::create_directories(directory, error);
+      if (!error) break;
+    }
+    if (errno != EEXIST || attempt > 1000) return absl::ErrnoToStatus(errno, directory);
+    directory = absl::StrCat(wanted, "-", attempt);
+  }
+  return fs::absolute(directory).string();
+}
+
+void Say(const Arguments& arguments, const std::string& sentence) {
+  if (!arguments.Has("quiet")) absl::FPrintF(stderr, "plateau: %s\n", sentence);
+}
+
+absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::string& directory) {
+  Launch launch;
+  launch.program = arguments.program();
+  launch.environment.emplace_back("PLATEAU_OUT", directory);
+  for (const Passed& passed : kPassed) {
+    if (!arguments.Has(passed.option)) continue;
+    std::string value = passed.value != nullptr ? passed.value : arguments.Value(passed.option);
+    if (passed.value == nullptr) {
+      PLATEAU_ASSIGN_OR_RETURN(const uint64_t bytes, arguments.Bytes(passed.option, 0));
+      value = absl::StrCat(bytes);
+    }
+    launch.environment.emplace_back(passed.variable, value);
+  }
+  const std::string shim = FindLibrary("libplateau.so");
+  if (shim.empty()) {
+    return absl::InternalError(
+        "plateau run: libplateau.so is not in ../lib beside this program; install or build it first");
+  }
+  launch.preload.push_back(shim);
+  if (const std::string cuda = FindLibrary("libplateau_cuda.so");
+      !cuda.empty() && !arguments.Has("no-cuda")) {
+    launch.preload.push_back(cuda);
+  }
+  return launch;
+}
+
+void NoteEnding(const std::string& directory, const Ending& ending) {
+  if (FILE* file = std::fopen(absl::StrCat(directory, "/", reader::kEndingFile).c_str(), "w")) {
+    std::fprintf(file, "%s\n", ending.Words().c_str());
+    std::fclose(file);
+  }
+}
+
+void PackFinished(const Arguments& arguments, const reader::Recording& recording) {
+  for (const reader::TraceFile& trace : recording.traces) {
+    const auto packed = reader::PackTrace(trace.path);
+    if (!packed.ok()) Say(arguments, absl::StrCat("not packed: ", std::string(packed.status().message())));
+  }
+}
+
+// Everything after the program's end. Failures are said and change nothing about the exit code.
+absl::Status Report(const Arguments& arguments, const std::string& directory,
+                    const report::BuildOptions& base_options) {
+  PLATEAU_ASSIGN_OR_RETURN(const reader::Recording recording, reader::OpenRecording({directory}));
+  if (!arguments.Has("no-pack")) PackFinished(arguments, recording);
+  if (arguments.Has("no-report")) return absl::OkStatus();
+  report::BuildOptions options = base_options;
+  const std::string html = arguments.Value("html"), json = arguments.Value("json");
+  options.with_stacks = !html.empty();
+  PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, report::BuildReport(recording, options));
+  const std::string card = report::WriteCard(model, {.color = WantsColor(STDERR_FILENO)});
+  std::fputs(card.c_str(), stderr);
+  if (!html.empty()) PLATEAU_RETURN_IF_ERROR(WriteOutput(html, report::WriteHtmlReport(model)));
+  if (!json.empty())
+    PLATEAU_RETURN_IF_ERROR(WriteOutput(json, absl::StrCat(report::WriteJsonReport(model), "\n")));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunRun(const Arguments& arguments) {
+  PLATEAU_ASSIGN_OR_RETURN(const report::BuildOptions options, ParseAnalysisOptions(arguments));
+  const std::string why_not = WhyNotRecordable(arguments.program()[0]);
+  if (!why_not.empty()) Say(arguments, why_not);
+  PLATEAU_ASSIGN_OR_RETURN(const std::string directory, MakeRecordingDirectory(arguments));
+  PLATEAU_ASSIGN_OR_RETURN(const Launch launch, PrepareLaunch(arguments, directory));
+  PLATEAU_ASSIGN_OR_RETURN(const Ending ending, RunProgram(launch));
+  if (!ending.was_started) {
+    rmdir(directory.c_str());
+    absl::FPrintF(stderr, "plateau run: %s\n", ending.reason);
+    return ending.exit_code;
+  }
+  std::error_code error;
+  if (fs::is_empty(directory, error)) {
+    rmdir(directory.c_str());
+    Say(arguments, "nothing was recorded; `plateau doctor` says what can be");
+    return ending.exit_code;
+  }
+  NoteEnding(directory, ending);
+  if (const absl::Status status = Report(arguments, directory, options); !status.ok()) {
+    Say(arguments, std::string(status.message()));
+  }
+  Say(arguments, absl::StrCat("recording in ", fs::proximate(directory, error).string(),
+                              "; `plateau report` shows it again"));
+  return ending.exit_code;
+}
+
+}  // namespace
+
+const Command& RunCommand() {
+  static const Command command = {
+      .name = "run",
+      .usage = "-- PROGRAM [ARGUMENTS]...",
+      .summary = "Record a program, then print what its memory did.",
+      .description =
+          "The program runs as it would without Plateau: same output, same exit code (128 + signal when it "
+          "was killed). When it has "
+          "ended, in whatever way, the card goes to stderr. Child processes are recorded too. The recording "
+          "is a directory; "
+          "`plateau report` reads it again, also while the program is still running.",
+      .options = WithAnalysisOptions(
+          {{.name = "out",
+            .letter = 'o',
+            .value = "DIR",
+            .help = "Directory of the recording.",
+            .default_value = "plateau-PROGRAM-DATE-TIME"},
+           {.name = "exact", .help = "Record every allocation instead of sampling small ones."},
+           {.name = "sample-bytes",
+            .value = "BYTES",
+            .help = "Mean distance between samples of small requests.",
+            .default_value = "512KiB"},
+           {.name = "exact-from",
+            .value = "BYTES",
+            .help = "Requests of this size or more are always recorded.",
+            .default_value = "16KiB"},
+           {.name = "max-trace-size",
+            .value = "BYTES",
+            .help = "Size limit of one process's trace, kept by coarser sampling; 0 for none.",
+            .default_value = "1GiB"},
+           {.name = "no-python", .help = "Record no Python frames and no pymalloc."},
+           {.name = "no-steps", .help = "Do not look for training steps and tensors in torch."},
+           {.name = "no-follow", .help = "Do not record child processes."},
+           {.name = "no-cuda", .help = "Do not load the CUDA part."},
+           {.name = "html",
+            .value = "FILE",
+            .help = "Write the report as one HTML file.",
+            .default_value = "no HTML"},
+           {.name = "json", .value = "FILE", .help = "Write the report as JSON.", .default_value = "no JSON"},
+           {.name = "no-report", .help = "Only record."},
+           {.name = "no-pack", .help = "Leave the finished traces as they are instead of packing them."},
+           {.name = "quiet", .letter = 'q', .help = "Say nothing but the card."}}),
+      .examples = {{"plateau run -- python train.py --epochs 2", "a Python training run"},
+                   {"plateau run --exact -o rec --html report.html -- ./train",
+                    "every allocation of a C++ program, with a page"},
+                   {"plateau run --no-report -- make -j8",
+                    "only record; look at it later with `plateau report`"}},
+      .min_positional = 1,
+      .takes_program = true,
+      .run = RunRun};
+  return command;
+}
+
+}  // namespace plateau::cli

@@ -1,0 +1,97 @@
+#include "analyzer/report/device_rows.h"
+
+#include <algorithm>
+
+namespace plateau::report {
+
+using replay::DeviceObject;
+using replay::DevicePool;
+using replay::Pool;
+
+size_t DeviceRows::PoolIndex(const DevicePool& pool) {
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    if (pools_[i].pool == pool) return i;
+  }
+  pools_.push_back({.pool = pool});
+  return pools_.size() - 1;
+}
+
+size_t DeviceRows::RowOf(const DeviceObject& object) {
+  const size_t pool = PoolIndex(object.pool);
+  const uint32_t node = definitions_.Canonical(object.stack);
+  const auto [it, is_new] = index_.try_emplace({pool, node}, rows_.size());
+  if (is_new) {
+    // Numbers behind the heap's pools, so that sites of different pools stay apart.
+    const Pool number = static_cast<Pool>(replay::kPools + std::min<size_t>(pool, 200));
+    rows_.push_back({.node = node, .site = sites_.SiteOf(number, node), .pool = number});
+  }
+  return it->second;
+}
+
+void DeviceRows::Move(size_t pool, uint32_t bucket, double change) {
+  Curve& curve = pools_[pool];
+  if (curve.live.size() <= bucket) {
+    curve.live.resize(bucket + 1, curve.now);
+    curve.peak.resize(bucket + 1, curve.now);
+  }
+  curve.now += change;
+  curve.live[bucket] = curve.now;
+  curve.peak[bucket] = std::max(curve.peak[bucket], curve.now);
+}
+
+void DeviceRows::OnBorn(const DeviceObject& object) {
+  replay::StackRow& row = rows_[RowOf(object)];
+  const double bytes = static_cast<double>(object.bytes);
+  row.alloc_bytes += bytes;
+  row.alloc_count += 1;
+  Move(PoolIndex(object.pool), object.birth_bucket, bytes);
+  if (object.birth_bucket > last_bucket_) return;
+  row.live_bytes += bytes;
+  row.live_count += 1;
+  row.peak_bytes = std::max(row.peak_bytes, row.live_bytes);
+  if (!object.is_graph_private) series_.OnAlloc(row.site, bytes, 1, object.birth_bucket);
+}
+
+void DeviceRows::OnDied(const DeviceObject& object, uint32_t bucket) {
+  replay::StackRow& row = rows_[RowOf(object)];
+  const double bytes = static_cast<double>(object.bytes);
+  row.free_count += 1;
+  if (object.birth_bucket == bucket) row.temporary_bytes += bytes;
+  Move(PoolIndex(object.pool), bucket, -bytes);
+  if (bucket > last_bucket_ || object.birth_bucket > last_bucket_) return;
+  row.live_bytes -= bytes;
+  row.live_count -= 1;
+  if (!object.is_graph_private) series_.OnFree(row.site, object.birth_bucket, bytes, 1, bucket);
+}
+
+std::string DeviceRows::PoolName(Pool pool) const {
+  const size_t index = static_cast<size_t>(pool) - replay::kPools;
+  return index < pools_.size() ? replay::DevicePoolName(pools_[index].pool) : "device";
+}
+
+std::vector<verdict::PoolCurve> DeviceRows::Curves(uint32_t last) const {
+  std::vector<verdict::PoolCurve> curves;
+  for (const Curve& pool : pools_) {
+    verdict::PoolCurve curve;
+    curve.name = replay::DevicePoolName(pool.pool);
+    for (uint32_t bucket = 0; bucket <= last; ++bucket) {
+      const bool is_known = bucket < pool.live.size();
+      curve.step.push_back(bucket);
+      curve.live.push_back(is_known ? pool.live[bucket] : pool.now);
+      curve.live_peak.push_back(is_known ? pool.peak[bucket] : pool.now);
+    }
+    curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+double DeviceRows::LiveAt(DevicePool::Kind kind, uint32_t bucket) const {
+  double bytes = 0;
+  for (const Curve& pool : pools_) {
+    if (pool.pool.kind != kind) continue;
+    bytes += bucket < pool.live.size() ? pool.live[bucket] : pool.now;
+  }
+  return bytes;
+}
+
+}  // namespace plateau::report

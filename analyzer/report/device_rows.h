@@ -1,0 +1,64 @@
+// Device and pinned memory per call stack and site, beside the heap's rows.
+//
+// Listens to the device ledger, keeps one row per (pool, stack) and feeds the sites' series. Device pools
+// overlap (tensors lie in what is reserved) and are not host memory, so they have their own curves and are
+// never added to the host's totals. What a CUDA graph holds for itself is counted in the rows but not judged.
+#ifndef PLATEAU_ANALYZER_REPORT_DEVICE_ROWS_H_
+#define PLATEAU_ANALYZER_REPORT_DEVICE_ROWS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/device_ledger.h"
+#include "analyzer/replay/site_table.h"
+#include "analyzer/replay/stack_totals.h"
+#include "analyzer/series/series_accumulator.h"
+#include "analyzer/verdict/evidence_bundle.h"
+
+namespace plateau::report {
+
+class DeviceRows final : public replay::DevicePoolListener {
+ public:
+  // All must outlive this object. Events of buckets after `last_bucket` change nothing that is retained.
+  DeviceRows(const replay::Definitions* definitions, replay::SiteTable* sites,
+             series::SeriesAccumulator* series, uint32_t last_bucket)
+      : definitions_(*definitions), sites_(*sites), series_(*series), last_bucket_(last_bucket) {}
+
+  void OnBorn(const replay::DeviceObject& object) override;
+  void OnDied(const replay::DeviceObject& object, uint32_t bucket) override;
+
+  const std::vector<replay::StackRow>& rows() const { return rows_; }
+  // Name of a site's pool: "device 0 tensors". `pool` is one of the rows'.
+  std::string PoolName(replay::Pool pool) const;
+  // Live bytes per pool over the buckets 0..last.
+  std::vector<verdict::PoolCurve> Curves(uint32_t last) const;
+  // Live bytes of all pools of a kind at the end of a bucket.
+  double LiveAt(replay::DevicePool::Kind kind, uint32_t bucket) const;
+
+ private:
+  struct Curve {
+    replay::DevicePool pool;
+    std::vector<double> live;  // at the end of each bucket so far
+    std::vector<double> peak;
+    double now = 0;
+  };
+  size_t PoolIndex(const replay::DevicePool& pool);
+  size_t RowOf(const replay::DeviceObject& object);
+  void Move(size_t pool, uint32_t bucket, double change);
+
+  const replay::Definitions& definitions_;
+  replay::SiteTable& sites_;
+  series::SeriesAccumulator& series_;
+  const uint32_t last_bucket_;
+  std::vector<Curve> pools_;
+  std::vector<replay::StackRow> rows_;
+  std::map<std::pair<size_t, uint32_t>, size_t> index_;  // (pool, node) -> row
+};
+
+}  // namespace plateau::report
+
+#endif  // PLATEAU_ANALYZER_REPORT_DEVICE_ROWS_H_

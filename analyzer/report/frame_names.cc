@@ -1,0 +1,85 @@
+#include "analyzer/report/frame_names.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/symbols/python_lines.h"
+
+namespace plateau::report {
+namespace {
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool IsStandardLibrary(const Frame& frame) {
+  return absl::StartsWith(frame.function, "std::") || absl::StartsWith(frame.function, "__gnu_cxx::") ||
+         absl::StartsWith(frame.function, "void std::") || absl::StartsWith(frame.function, "operator new") ||
+         absl::StartsWith(frame.file, "/usr/include/");
+}
+
+}  // namespace
+
+const std::vector<Frame>& FrameNames::Of(uint32_t location) {
+  const auto it = named_.find(location);
+  if (it != named_.end()) return it->second;
+  return named_[location] = Name(location);
+}
+
+std::vector<Frame> FrameNames::Name(uint32_t location) {
+  using Kind = replay::Location::Kind;
+  if (location >= definitions_.locations.size()) return {{.function = "[unknown frame]"}};
+  const replay::Location& where = definitions_.locations[location];
+  if (where.kind == Kind::kPython && where.owner < definitions_.codes.size()) {
+    const replay::CodeObject& code = definitions_.codes[where.owner];
+    const int line = symbols::PythonLine(code.python_version, static_cast<int>(code.first_line),
+                                         code.line_table, static_cast<uint32_t>(where.offset));
+    return {{.function = code.name.empty() ? "<code>" : code.name,
+             .file = code.file,
+             .line = line,
+             .kind = "python"}};
+  }
+  if (where.kind != Kind::kNative) return {{.function = "[unknown frame]"}};
+  if (where.owner == 0 || where.owner >= definitions_.modules.size()) {
+    return {{.function = absl::StrCat("0x", absl::Hex(where.offset)), .module = "[no module]"}};
+  }
+  const replay::Module& module = definitions_.modules[where.owner];
+  std::vector<Frame> frames;
+  for (const symbols::SourceFrame& source : symbolizer_.Resolve(module.path, module.build_id, where.offset)) {
+    frames.push_back(
+        {.function = source.function, .file = source.file, .line = source.line, .module = module.path});
+  }
+  if (frames.empty()) frames.push_back({.module = module.path});
+  for (Frame& frame : frames) {
+    if (frame.function.empty())
+      frame.function = absl::StrCat(BaseName(module.path), "+0x", absl::Hex(where.offset));
+  }
+  return frames;
+}
+
+const Frame& FrameNames::Shown(uint32_t location) {
+  const std::vector<Frame>& frames = Of(location);
+  for (const Frame& frame : frames) {
+    if (!IsStandardLibrary(frame)) return frame;
+  }
+  return frames.back();
+}
+
+std::vector<Frame> FrameNames::Stack(uint32_t node) {
+  std::vector<Frame> stack;
+  for (; node != 0; node = definitions_.nodes[node].parent) {
+    const std::vector<Frame>& frames = Of(definitions_.nodes[node].location);
+    stack.insert(stack.end(), frames.begin(), frames.end());
+  }
+  return stack;
+}
+
+std::string SiteTitle(const Frame& frame) {
+  if (!frame.file.empty() && frame.line > 0) {
+    return absl::StrCat(BaseName(frame.file), ":", frame.line, " in ", frame.function);
+  }
+  const std::string module = BaseName(frame.module);
+  if (module.empty() || absl::StartsWith(frame.function, absl::StrCat(module, "+0x"))) return frame.function;
+  return absl::StrCat(frame.function, " in ", module);
+}
+
+}  // namespace plateau::report

@@ -1,0 +1,304 @@
+#include "analyzer/report/process_pass.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/base/status_macros.h"
+#include "analyzer/series/phase_map.h"
+#include "analyzer/symbols/demangle.h"
+#include "analyzer/symbols/python_lines.h"
+
+namespace plateau::report {
+namespace {
+
+using replay::Pool;
+using trace::LedgerField;
+
+// Sites whose whole stack is symbolized for the patterns; the others are judged by their own frame.
+constexpr size_t kSitesWithStacks = 400;
+constexpr size_t kMaxFramesForPatterns = 80;
+
+class SeriesFeeder final : public replay::ReplayObserver {
+ public:
+  explicit SeriesFeeder(series::SeriesAccumulator* series) : series_(*series) {}
+  void OnAlloc(uint32_t site, double bytes, double weight, uint32_t bucket) override {
+    series_.OnAlloc(site, bytes, weight, bucket);
+  }
+  void OnFree(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket,
+              bool is_object) override {
+    series_.OnFree(site, birth, bytes, weight, bucket, is_object);
+  }
+  void OnGrow(uint32_t site, double bytes, double weight, uint32_t bucket) override {
+    series_.OnGrow(site, bytes, weight, bucket);
+  }
+  void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) override {
+    series_.OnShrink(site, birth, bytes, weight, bucket);
+  }
+
+ private:
+  series::SeriesAccumulator& series_;
+};
+
+struct Clocks {
+  series::StepClock steps;
+  series::PhaseMap phases;
+};
+
+Clocks BuildClocks(const replay::Definitions& definitions, double ns_per_tick) {
+  series::MarkLog log;
+  for (const replay::TimedMark& mark : definitions.marks) {
+    log.Add(mark.tsc, mark.stream, mark.kind, mark.source, mark.value, mark.name);
+  }
+  log.Finish();
+  series::StepClockOptions options;
+  options.begin_time = definitions.first_tsc;
+  options.end_time = definitions.last_tsc;
+  options.seconds_per_time_unit = ns_per_tick * 1e-9;
+  Clocks clocks;
+  clocks.steps = series::StepClock::Build(log, options);
+  clocks.phases = series::PhaseMap::Build(log, clocks.steps, definitions.last_tsc);
+  return clocks;
+}
+
+void Replay(const series::PhaseMap& phases, const ProcessOptions& options, ProcessPass* pass) {
+  const series::StepClock& clock = pass->clock;
+  const bool has_steps = clock.source() != series::StepSource::kTime;
+  replay::ReplayOptions replay_options;
+  for (uint32_t bucket = 0; bucket <= clock.last_bucket(); ++bucket) {
+    replay_options.bucket_ends.push_back(clock.BucketEnd(bucket));
+  }
+  // Slices of time have no teardown behind them: the last one goes on to the end.
+  if (has_steps) {
+    replay_options.last_bucket = clock.last_bucket();
+  } else if (!replay_options.bucket_ends.empty()) {
+    replay_options.bucket_ends.pop_back();
+  }
+  for (const series::PhaseSegment& segment : phases.segments()) {
+    replay_options.labels.push_back({segment.begin, static_cast<uint8_t>(segment.phase)});
+  }
+  SeriesFeeder feeder(pass->series.get());
+  replay_options.observer = &feeder;
+  replay_options.threads = options.threads;
+  replay_options.site_of = [pass](Pool pool, uint32_t node) { return pass->site_table->SiteOf(pool, node); };
+  pass->device = std::make_unique<DeviceRows>(&pass->definitions, pass->site_table.get(), pass->series.get(),
+                                              replay_options.last_bucket);
+  replay::DeviceLedger device_ledger(pass->device.get());
+  replay_options.on_device = [&device_ledger](const trace::DeviceRecord& record, uint64_t tsc,
+                                              uint32_t bucket) { device_ledger.Apply(record, tsc, bucket); };
+  std::vector<SiteEnding> by_row;
+  const uint32_t last = clock.last_bucket();
+  replay_options.on_retained = [&](const replay::LiveView& object) {
+    if (object.row >= by_row.size()) by_row.resize(object.row + 1);
+    SiteEnding& ending = by_row[object.row];
+    const auto phase = object.label == replay::kNoLabel ? series::BirthPhase::kOther
+                                                        : static_cast<series::BirthPhase>(object.label);
+    pass->breakdown.Add(phase, object.is_tensor, object.object_bytes, object.bytes, object.count);
+    ending.phase_bytes[static_cast<size_t>(phase)] += object.bytes;
+    if (object.is_tensor) ending.tensor_count += object.count;
+    ending.variance += object.variance;
+    ending.age_bytes[series::AgeBucket(last > object.birth ? last - object.birth : 0)] += object.bytes;
+  };
+  pass->replay = replay::ReplayHeap(*pass->reader, pass->definitions, replay_options);
+  pass->endings.resize(pass->site_count());
+  for (size_t row = 0; row < by_row.size(); ++row) {
+    SiteEnding& site = pass->endings[pass->replay.stacks[row].site];
+    site.tensor_count += by_row[row].tensor_count;
+    site.variance += by_row[row].variance;
+    for (size_t i = 0; i < site.age_bytes.size(); ++i) site.age_bytes[i] += by_row[row].age_bytes[i];
+    for (size_t i = 0; i < series::kBirthPhases; ++i) {
+      site.phase_bytes[i] += by_row[row].phase_bytes[i];
+      const uint32_t number = pass->replay.stacks[row].site;
+      if (by_row[row].phase_bytes[i] > 0) {
+        pass->series->OnSurvivor(number, static_cast<series::BirthPhase>(i), by_row[row].phase_bytes[i]);
+      }
+    }
+  }
+  pass->series->Finish(clock.last_bucket());
+}
+
+// The stack that stands for a site: what holds most at the end, else at the peak, else what allocated most.
+void ChooseStacks(ProcessPass* pass) {
+  pass->typical_stack.assign(pass->site_count(), UINT32_MAX);
+  const auto weight = [pass](uint32_t row) {
+    const replay::StackRow& r = pass->Row(row);
+    return std::tuple(r.live_bytes, r.peak_bytes, r.alloc_bytes);
+  };
+  for (uint32_t row = 0; row < pass->row_count(); ++row) {
+    uint32_t& best = pass->typical_stack[pass->Row(row).site];
+    if (best == UINT32_MAX || weight(row) > weight(best)) best = row;
+  }
+}
+
+double Field(const replay::TimedLedger& reading, LedgerField field) {
+  const auto it = reading.fields.find(field);
+  return it == reading.fields.end() ? 0 : static_cast<double>(it->second);
+}
+
+std::vector<series::LedgerSample> Ledger(const ProcessPass& pass) {
+  std::vector<series::LedgerSample> samples;
+  for (size_t i = 0; i < pass.definitions.ledger.size(); ++i) {
+    const replay::TimedLedger& reading = pass.definitions.ledger[i];
+    const auto& live = pass.replay.ledger[i].pool_bytes;
+    const auto pool = [&live](Pool p) { return live[static_cast<size_t>(p)]; };
+    const uint32_t bucket = pass.clock.BucketOf(reading.tsc);
+    series::LedgerSample s;
+    s.time_seconds = pass.Seconds(reading.tsc);
+    s.step = std::min(bucket, pass.clock.last_bucket());
+    s.rss_anon = Field(reading, LedgerField::kRssAnonBytes);
+    s.rss_file = Field(reading, LedgerField::kRssFileBytes);
+    s.rss_shmem = Field(reading, LedgerField::kRssShmemBytes);
+    s.allocator_held =
+        Field(reading, LedgerField::kAllocatorArenaBytes) + Field(reading, LedgerField::kAllocatorMmapBytes);
+    s.mapped_live = pool(Pool::kMmap) + pool(Pool::kArena);
+    s.live = pool(Pool::kHeap);
+    s.live_peak = std::max(pass.replay.ledger[i].live_peak_bytes, s.live + s.mapped_live);
+    s.pinned = pass.device->LiveAt(replay::DevicePool::Kind::kPinned, bucket);
+    s.device_live = pass.device->LiveAt(replay::DevicePool::Kind::kTensors, bucket);
+    s.device_reserved = pass.device->LiveAt(replay::DevicePool::Kind::kReserved, bucket);
+    s.own = Field(reading, LedgerField::kOwnBytes);
+    s.cgroup = Field(reading, LedgerField::kCgroupCurrentBytes);
+    samples.push_back(s);
+  }
+  return samples;
+}
+
+// The smallest cgroup limit that was in force. The machine's memory counts as a limit only for a process that
+// uses a good part of it: against all of a large machine, a small program's leak would look like nothing.
+std::optional<double> MemoryLimit(const replay::Definitions& definitions, double peak_bytes) {
+  constexpr double kNoLimit = 1e17;  // cgroups write a huge number when there is none
+  constexpr double kGoodPart = 0.1;
+  std::optional<double> limit;
+  double host = 0;
+  for (const replay::TimedLedger& reading : definitions.ledger) {
+    const double bytes = Field(reading, LedgerField::kCgroupLimitBytes);
+    if (bytes > 0 && bytes < kNoLimit && (!limit || bytes < *limit)) limit = bytes;
+    host = std::max(host, Field(reading, LedgerField::kHostLimitBytes));
+  }
+  if (host > 0 && limit && *limit >= host) limit.reset();
+  if (!limit && host > 0 && peak_bytes > kGoodPart * host) limit = host;
+  return limit;
+}
+
+series::EventTrack Track(const char* name, const std::vector<series::Interlude>& interludes) {
+  series::EventTrack track{name, {}};
+  for (const series::Interlude& interlude : interludes) track.steps.push_back(interlude.after_step + 1);
+  track.steps.erase(std::unique(track.steps.begin(), track.steps.end()), track.steps.end());
+  return track;
+}
+
+// The highest of what was live and what was resident.
+double PeakOf(const ProcessPass& pass) {
+  double peak = pass.replay.peak_bytes;
+  for (const series::LedgerSample& sample : pass.ledger) peak = std::max(peak, sample.rss());
+  return peak;
+}
+
+series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options) {
+  const series::StepClock& clock = pass.clock;
+  series::RunContext run;
+  run.steps = clock.last_bucket();
+  if (clock.steps_per_epoch() > 0) run.epoch_steps = clock.steps_per_epoch();
+  if (options.epoch_steps) run.epoch_steps = options.epoch_steps;
+  if (clock.examples_per_step() > 0) run.examples_per_step = clock.examples_per_step();
+  if (clock.dataset_examples() > 0) run.dataset_examples = static_cast<double>(clock.dataset_examples());
+  run.planned_steps = options.planned_steps;
+  if (!clock.evaluations().empty()) run.events.push_back(Track("eval", clock.evaluations()));
+  if (!clock.checkpoints().empty()) run.events.push_back(Track("checkpoint", clock.checkpoints()));
+  run.reference_bytes = pass.replay.peak_bytes;
+  run.limit_bytes = options.limit_bytes ? options.limit_bytes : MemoryLimit(pass.definitions, PeakOf(pass));
+  if (clock.last_bucket() > 0) {
+    run.seconds_per_step =
+        (pass.Seconds(clock.BucketEnd(clock.last_bucket())) - pass.Seconds(clock.BucketBegin(1))) /
+        clock.last_bucket();
+  }
+  if (pass.replay.has_sampling)
+    run.sample_interval_bytes = static_cast<double>(pass.reader->header().sample_bytes);
+  const double lost = static_cast<double>(pass.definitions.summary.TotalDroppedEvents());
+  run.lost_rate = lost / std::max(1.0, lost + static_cast<double>(pass.replay.events));
+  return run;
+}
+
+void DescribeSites(ProcessPass* pass) {
+  verdict::AnalysisInput& input = pass->input;
+  std::vector<uint32_t> order(input.sites->site_count());
+  std::iota(order.begin(), order.end(), 0);
+  const auto weight = [pass](uint32_t site) {
+    if (pass->typical_stack[site] == UINT32_MAX) return 0.0;
+    const replay::StackRow& row = pass->Row(pass->typical_stack[site]);
+    return row.live_bytes + row.peak_bytes;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
+  input.site_info.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const uint32_t site = order[i];
+    verdict::SiteInfo& info = input.site_info[site];
+    const replay::SiteKey& key = pass->site_table->sites()[site];
+    info.pool = pass->IsDeviceSite(site) || key.pool == Pool::kShared ? pass->PoolOf(site) : "host";
+    if (i >= kSitesWithStacks || key.location == 0) {
+      info.name = key.location == 0 ? "[no stack]" : absl::StrCat("site ", site);
+      continue;
+    }
+    info.name = SiteTitle(pass->names->Shown(key.location));
+    if (pass->typical_stack[site] == UINT32_MAX) continue;
+    for (const Frame& frame : pass->names->Stack(pass->Row(pass->typical_stack[site]).node)) {
+      if (info.frames.size() >= kMaxFramesForPatterns) break;
+      info.frames.push_back(absl::StrCat(frame.function, " ", frame.file, " ", frame.module));
+    }
+  }
+}
+
+}  // namespace
+
+std::string ProcessPass::PoolOf(size_t site) const {
+  const replay::Pool pool = site_table->sites()[site].pool;
+  return IsDeviceSite(site) ? device->PoolName(pool) : replay::PoolName(pool);
+}
+
+absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& path,
+                                                            const ProcessOptions& options,
+                                                            symbols::Symbolizer* symbolizer) {
+  auto pass = std::make_unique<ProcessPass>();
+  PLATEAU_ASSIGN_OR_RETURN(pass->reader, reader::TraceReader::Open(path));
+  PLATEAU_ASSIGN_OR_RETURN(pass->definitions, replay::CollectDefinitions(*pass->reader, options.threads));
+  Clocks clocks = BuildClocks(pass->definitions, pass->reader->NsPerTick());
+  pass->clock = std::move(clocks.steps);
+  pass->names = std::make_unique<FrameNames>(&pass->definitions, symbolizer);
+  pass->series = std::make_unique<series::SeriesAccumulator>();
+
+  replay::SiteTableOptions site_options;
+  site_options.rule = options.site_rule;
+  site_options.main_program = pass->definitions.Info("exe");
+  site_options.python_line = [](const replay::CodeObject& code, uint32_t offset) {
+    return symbols::PythonLine(code.python_version, static_cast<int>(code.first_line), code.line_table,
+                               offset);
+  };
+  site_options.is_plumbing = [symbolizer](const replay::Module& module, uint64_t offset) {
+    return symbols::IsLibraryPlumbing(symbolizer->SymbolAt(module.path, module.build_id, offset));
+  };
+  pass->site_table = std::make_unique<replay::SiteTable>(&pass->definitions, std::move(site_options));
+
+  Replay(clocks.phases, options, pass.get());
+  ChooseStacks(pass.get());
+  pass->ledger = Ledger(*pass);
+
+  verdict::AnalysisInput& input = pass->input;
+  input.run = RunOf(*pass, options);
+  input.steps_are_real = pass->clock.step_count() > 0;
+  input.has_python = !pass->definitions.codes.empty();
+  input.sites = pass->series.get();
+  input.site_bucket_steps = pass->series->bucket_steps();
+  for (size_t site = 0; site < pass->series->site_count(); ++site) {
+    input.site_traits.push_back(pass->series->Traits(site));
+  }
+  DescribeSites(pass.get());
+  input.ledger = pass->ledger;
+  input.pools = pass->device->Curves(pass->clock.last_bucket());
+  pass->analysis = verdict::RunAnalysis(input);
+  return pass;
+}
+
+}  // namespace plateau::report
