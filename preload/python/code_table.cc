@@ -157,31 +157,6 @@ bool InitializeCodeTable() {
   return true;
 }
 
-CodeFingerprint FingerprintOf(const void* code) {
-  const Layout& layout = g_interpreter.layout;
-  CodeFingerprint print = {};
-  const void* name = ReadPointer(code, layout.code_name);
-  const void* table = ReadPointer(code, layout.code_line_table);
-  print.file = ReadAt<uint64_t>(code, layout.code_file);
-  print.name = reinterpret_cast<uint64_t>(name);
-  print.name_hash = name != nullptr ? ReadAt<uint64_t>(name, kTextHash) : 0;
-  print.line_table = reinterpret_cast<uint64_t>(table);
-  print.first_line_and_version = ReadAt<uint32_t>(code, layout.code_first_line);
-  if (layout.code_version != kNoField) {
-    print.first_line_and_version |= static_cast<uint64_t>(ReadAt<uint32_t>(code, layout.code_version)) << 32;
-  }
-  if (table == nullptr) return print;
-  print.line_table_bytes = ReadAt<uint64_t>(table, kObjectSize);
-  const char* bytes = static_cast<const char*>(table) + kBytesData;
-  if (print.line_table_bytes >= 8) {
-    print.table_head = ReadAt<uint64_t>(bytes, 0);
-    print.table_tail = ReadAt<uint64_t>(bytes, print.line_table_bytes - 8);
-  } else {
-    memcpy(&print.table_head, bytes, print.line_table_bytes);
-  }
-  return print;
-}
-
 uint32_t CodeId(const WalkScope& scope, const void* code, const CodeFingerprint& fingerprint, EmitCode emit,
                 void* context) {
   Tables* tables = scope ? g_tables.load(std::memory_order_acquire) : nullptr;
@@ -205,7 +180,7 @@ uint32_t CodeId(const WalkScope& scope, const void* code, const CodeFingerprint&
 
 uint32_t CodeId(const WalkScope& scope, const void* code, EmitCode emit, void* context) {
   if (!scope) return 0;
-  return CodeId(scope, code, FingerprintOf(code), emit, context);
+  return CodeId(scope, code, FingerprintOf(g_interpreter.layout, code), emit, context);
 }
 
 CodeTableCounters CodeTableStatistics() {

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "preload/python/fingerprint.h"
 #include "preload/python/walk_scope.h"
 #include "preload/trace/record.h"
 
@@ -25,25 +26,9 @@ namespace plateau::python {
 // Writes a record into the calling thread's stream; false when it could not. The views end with the call.
 using EmitCode = bool (*)(void* context, const trace::CodeRecord& record);
 
-// What identifies a code object while it lives. Equal fingerprints at equal addresses are equal code.
-struct CodeFingerprint {
-  uint64_t file;
-  uint64_t name;
-  uint64_t name_hash;
-  uint64_t line_table;
-  uint64_t line_table_bytes;
-  uint64_t table_head;
-  uint64_t table_tail;
-  uint64_t first_line_and_version;
-
-  bool operator==(const CodeFingerprint&) const = default;
-};
-
 // Maps the tables; until then CodeId() returns 0. False when there is no memory. Not for two threads at a
 // time.
 bool InitializeCodeTable();
-
-CodeFingerprint FingerprintOf(const void* code);
 
 // The id of a live code object, from 1. Emits its record first when this content was not seen before. 0: no
 // room or the record could not be written.

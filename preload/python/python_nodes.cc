@@ -4,6 +4,8 @@
 
 #include "preload/definitions.h"
 #include "preload/python/code_table.h"
+#include "preload/python/fingerprint.h"
+#include "preload/python/interpreter.h"
 #include "preload/unwind/intern_cache.h"
 #include "preload/unwind/raw_memory.h"
 
@@ -80,7 +82,8 @@ PythonStack WalkPythonStack(const WalkScope& scope) {
 
 uint32_t InternPythonFrame(const WalkScope& scope, const PythonFrame& frame, uint32_t parent,
                            unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink) {
-  return InternKnown(scope, {frame.code, frame.offset, 0, FingerprintOf(frame.code)}, parent, thread, sink);
+  return InternKnown(scope, {frame.code, frame.offset, 0, FingerprintOf(g_interpreter.layout, frame.code)},
+                     parent, thread, sink);
 }
 
 uint32_t InternCutMark(unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink) {
@@ -108,18 +111,18 @@ uint32_t InternPythonStack(const WalkScope& scope, const PythonStack& stack, unw
     node = InternCutMark(thread, sink);
     if (node == 0) return 0;
   }
+  const Layout& layout = g_interpreter.layout;
   bool is_unchanged = true;
   for (size_t i = 0; i < stack.count; ++i) {
     const PythonFrame& frame = stack.frames[stack.count - 1 - i];
     KnownFrame& known = memory.known[i];
-    const CodeFingerprint fingerprint = FingerprintOf(frame.code);
     if (is_unchanged && i < memory.known_count && known.code == frame.code && known.offset == frame.offset &&
-        known.fingerprint == fingerprint) {
+        HasFingerprint(layout, frame.code, known.fingerprint)) {
       node = known.node;
       continue;
     }
     is_unchanged = false;
-    known = {frame.code, frame.offset, 0, fingerprint};
+    known = {frame.code, frame.offset, 0, FingerprintOf(layout, frame.code)};
     memory.known_count = static_cast<uint32_t>(i);
     node = InternKnown(scope, known, node, thread, sink);
     if (node == 0) return 0;
