@@ -34,8 +34,8 @@ struct Interpreter {
   char version_text[24];  // "3.11.2"
 };
 
-extern std::atomic<InterpreterState> g_interpreter_state;
-extern Interpreter g_interpreter;  // constant once the state is kReady
+[[gnu::visibility("hidden")]] extern std::atomic<InterpreterState> g_interpreter_state;
+[[gnu::visibility("hidden")]] extern Interpreter g_interpreter;  // constant once the state is kReady
 
 inline bool Ready() {
   return g_interpreter_state.load(std::memory_order_acquire) == InterpreterState::kReady;

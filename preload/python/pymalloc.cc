@@ -35,10 +35,18 @@ constinit size_t g_installations = 0;
 constinit ArenaAllocator g_wrapped_arena = {};
 
 constinit std::atomic<PymallocState> g_state{PymallocState::kOff};
-constinit std::atomic<bool> g_was_called{false};  // since the last check
 constinit std::atomic<bool> g_checking{false};
 constinit std::atomic<size_t> g_small_bytes{kSmallRequestBytes};
 constinit SampleSet g_samples;
+
+// In front of the set, and small enough to stay in the first cache: how many samples share a pool's hash.
+constexpr unsigned kPoolShift = 14;
+constexpr unsigned kLog2Pools = 12;
+constinit std::atomic<uint8_t> g_pools[1 << kLog2Pools] = {};
+
+std::atomic<uint8_t>& PoolOf(const void* p) {
+  return g_pools[(reinterpret_cast<uintptr_t>(p) >> kPoolShift) * 0x9e3779b97f4a7c15u >> (64 - kLog2Pools)];
+}
 
 constinit thread_local int64_t t_bytes_until_sample = 0;
 constinit thread_local GapRandom t_random;
@@ -60,72 +68,105 @@ int64_t NextGap() {
   return static_cast<int64_t>(t_random.Gap(mean_bytes));
 }
 
-[[gnu::noinline]] void SampleSlow(void* p, size_t bytes, const void* frame) {
+void CountPool(const void* p, int change) {
+  std::atomic<uint8_t>& count = PoolOf(p);
+  uint8_t now = count.load(std::memory_order_relaxed);
+  while (now != 255 &&
+         !count.compare_exchange_weak(now, static_cast<uint8_t>(now + change), std::memory_order_relaxed)) {
+  }
+}
+
+// The countdown of a thread ended with a request that got `p`. `frame` is that of the hook.
+void Sample(void* p, size_t bytes, const void* frame) {
   const bool is_first = !t_is_seeded && g_options.mode != trace::Mode::kExact;
   t_bytes_until_sample = NextGap();
   if (is_first) {
-    // The thread has no gap yet: this request begins its first one.
+    // The thread had no gap yet: this request begins its first one.
     t_bytes_until_sample -= static_cast<int64_t>(bytes);
     if (t_bytes_until_sample >= 0) return;
     t_bytes_until_sample = NextGap();
   }
-  if (!Enabled() || InHook()) return;
-  if (g_samples.Insert(reinterpret_cast<uintptr_t>(p), bytes)) {
-    RecordAllocIn(trace::AllocSource::kPymalloc, p, bytes, frame);
-  }
-}
-
-[[gnu::always_inline]] inline void OnAllocated(void* p, size_t bytes, const void* frame) {
-  g_was_called.store(true, std::memory_order_relaxed);
-  if (bytes > g_small_bytes.load(std::memory_order_relaxed) || p == nullptr) return;
-  const int64_t left = t_bytes_until_sample - static_cast<int64_t>(bytes);
-  if (left >= 0) [[likely]] {
-    t_bytes_until_sample = left;
-    return;
-  }
-  SampleSlow(p, bytes, frame);
+  if (p == nullptr || bytes > g_small_bytes.load(std::memory_order_relaxed) || !Enabled() || InHook()) return;
+  if (!g_samples.Insert(reinterpret_cast<uintptr_t>(p), bytes)) return;
+  CountPool(p, 1);
+  RecordAllocIn(trace::AllocSource::kPymalloc, p, bytes, frame);
 }
 
 [[gnu::noinline]] void ReleaseSlow(void* p) {
   uint64_t bytes;
-  if (g_samples.Erase(reinterpret_cast<uintptr_t>(p), &bytes)) RecordFreeIn(trace::AllocSource::kPymalloc, p);
+  if (!g_samples.MayContain(reinterpret_cast<uintptr_t>(p)) ||
+      !g_samples.Erase(reinterpret_cast<uintptr_t>(p), &bytes)) {
+    return;
+  }
+  CountPool(p, -1);
+  RecordFreeIn(trace::AllocSource::kPymalloc, p);
 }
 
 [[gnu::always_inline]] inline void OnReleased(void* p) {
-  if (g_samples.MayContain(reinterpret_cast<uintptr_t>(p))) [[unlikely]]
+  if (PoolOf(p).load(std::memory_order_relaxed) != 0) [[unlikely]]
     ReleaseSlow(p);
+}
+
+// True when a request is not sampled; it has been counted down. Large requests reach malloc and are seen
+// there.
+[[gnu::always_inline]] inline bool PassesBy(size_t bytes) {
+  if (bytes > kSmallRequestBytes) return true;
+  const int64_t left = t_bytes_until_sample - static_cast<int64_t>(bytes);
+  if (left < 0) [[unlikely]]
+    return false;
+  t_bytes_until_sample = left;
+  return true;
+}
+
+// The slow halves are entered by a jump, so their caller is the interpreter.
+[[gnu::noinline]] void* MallocSampled(const Allocator* wrapped, size_t bytes) {
+  void* p = wrapped->malloc(wrapped->context, bytes);
+  Sample(p, bytes, __builtin_frame_address(0));
+  return p;
+}
+
+[[gnu::noinline]] void* CallocSampled(const Allocator* wrapped, size_t count, size_t bytes) {
+  void* p = wrapped->calloc(wrapped->context, count, bytes);
+  Sample(p, count * bytes, __builtin_frame_address(0));
+  return p;
 }
 
 void* HookMalloc(void* context, size_t bytes) {
   const auto* wrapped = static_cast<const Allocator*>(context);
-  void* p = wrapped->malloc(wrapped->context, bytes);
-  OnAllocated(p, bytes, __builtin_frame_address(0));
-  return p;
+  if (PassesBy(bytes)) [[likely]]
+    return wrapped->malloc(wrapped->context, bytes);
+  return MallocSampled(wrapped, bytes);
 }
 
 void* HookCalloc(void* context, size_t count, size_t bytes) {
   const auto* wrapped = static_cast<const Allocator*>(context);
-  void* p = wrapped->calloc(wrapped->context, count, bytes);
   size_t total;
-  if (!__builtin_mul_overflow(count, bytes, &total)) OnAllocated(p, total, __builtin_frame_address(0));
-  return p;
+  if (__builtin_mul_overflow(count, bytes, &total) || PassesBy(total)) [[likely]]
+    return wrapped->calloc(wrapped->context, count, bytes);
+  return CallocSampled(wrapped, count, bytes);
 }
 
 // The caller holds the GIL, so nobody can be given the old block before it is reported.
-void* HookRealloc(void* context, void* old, size_t bytes) {
+[[gnu::noinline]] void* HookRealloc(void* context, void* old, size_t bytes) {
   const auto* wrapped = static_cast<const Allocator*>(context);
   void* p = wrapped->realloc(wrapped->context, old, bytes);
   if (p == nullptr) return nullptr;
   if (old != nullptr) OnReleased(old);
-  OnAllocated(p, bytes, __builtin_frame_address(0));
+  if (!PassesBy(bytes)) Sample(p, bytes, __builtin_frame_address(0));
   return p;
+}
+
+[[gnu::noinline]] void FreeSlow(const Allocator* wrapped, void* p) {
+  BeforeRelease();
+  OnReleased(p);
+  wrapped->free(wrapped->context, p);
 }
 
 void HookFree(void* context, void* p) {
   const auto* wrapped = static_cast<const Allocator*>(context);
-  BeforeRelease();
-  if (p != nullptr) OnReleased(p);
-  wrapped->free(wrapped->context, p);
+  if (IsFinalizing() || PoolOf(p).load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return FreeSlow(wrapped, p);
+  return wrapped->free(wrapped->context, p);
 }
 
 void* HookArenaAllocate(void*, size_t bytes) {
@@ -205,7 +246,6 @@ void Wrap(const Functions& functions) {
       functions.set_arena(&hooks);
     }
   }
-  g_was_called.store(true, std::memory_order_relaxed);
   g_state.store(PymallocState::kSampling, std::memory_order_release);
 }
 
@@ -228,14 +268,14 @@ bool CheckPymalloc() {
     InstallPymalloc();
   } else if (IsOurs(functions, kObject) && IsOurs(functions, kMem)) {
     g_state.store(PymallocState::kSampling, std::memory_order_release);
-  } else if (!g_was_called.exchange(
-                 false, std::memory_order_relaxed)) {  // else: wrapped by another, and still called
-    const char* name = functions.name != nullptr ? functions.name() : nullptr;
-    if (name != nullptr && strncmp(name, "malloc", 6) == 0) {
+  } else if (const char* name = functions.name != nullptr ? functions.name() : nullptr; name != nullptr) {
+    // Python's own allocators and nobody else's: the wrappers were dropped. Without a name somebody wrapped
+    // them in turn, as tracemalloc does, and they are still called.
+    if (strncmp(name, "malloc", 6) == 0) {
       g_state.store(PymallocState::kMalloc, std::memory_order_release);
     } else if (MayChangeAllocators(functions)) {
       // The debug allocator adds up to 32 bytes, so larger requests leave pymalloc.
-      if (name != nullptr && strstr(name, "debug") != nullptr) g_small_bytes.store(kSmallRequestBytes - 32);
+      if (strstr(name, "debug") != nullptr) g_small_bytes.store(kSmallRequestBytes - 32);
       Wrap(functions);
     } else {
       g_state.store(PymallocState::kReplaced, std::memory_order_release);
@@ -252,6 +292,7 @@ bool InArenaAllocator() { return t_in_arena; }
 void ResetPymallocInChild() {
   g_checking.store(false, std::memory_order_relaxed);
   g_samples.ResetInChild();
+  for (std::atomic<uint8_t>& pool : g_pools) pool.store(0, std::memory_order_relaxed);
   t_is_seeded = false;  // another sequence than the parent's
 }
 

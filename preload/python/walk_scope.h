@@ -44,7 +44,7 @@ class WalkScope {
   uint32_t slot_ = 0;
 };
 
-extern std::atomic<const std::atomic<uintptr_t>*> g_finalizing_word;
+[[gnu::visibility("hidden")]] extern std::atomic<const std::atomic<uintptr_t>*> g_finalizing_word;
 void WaitForWalkers();
 
 // True while an interpreter finalises.
