@@ -147,13 +147,20 @@ void* HookCalloc(void* context, size_t count, size_t bytes) {
 }
 
 // The caller holds the GIL, so nobody can be given the old block before it is reported.
-[[gnu::noinline]] void* HookRealloc(void* context, void* old, size_t bytes) {
-  const auto* wrapped = static_cast<const Allocator*>(context);
+[[gnu::noinline]] void* ReallocSlow(const Allocator* wrapped, void* old, size_t bytes, bool passes_by) {
   void* p = wrapped->realloc(wrapped->context, old, bytes);
   if (p == nullptr) return nullptr;
   if (old != nullptr) OnReleased(old);
-  if (!PassesBy(bytes)) Sample(p, bytes, __builtin_frame_address(0));
+  if (!passes_by) Sample(p, bytes, __builtin_frame_address(0));
   return p;
+}
+
+void* HookRealloc(void* context, void* old, size_t bytes) {
+  const auto* wrapped = static_cast<const Allocator*>(context);
+  const bool passes_by = PassesBy(bytes);
+  if (passes_by && PoolOf(old).load(std::memory_order_relaxed) == 0) [[likely]]
+    return wrapped->realloc(wrapped->context, old, bytes);
+  return ReallocSlow(wrapped, old, bytes, passes_by);
 }
 
 [[gnu::noinline]] void FreeSlow(const Allocator* wrapped, void* p) {

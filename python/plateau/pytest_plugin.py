@@ -114,7 +114,8 @@ def _judge(item, plateau, recorder, max_growth, warmup, repeats):
     with tempfile.TemporaryDirectory(prefix="plateau-pytest-") as folder:
         recording = os.path.join(folder, "recording")
         _record(item, recorder, recording, "%d:%d" % (warmup, repeats))
-        done = subprocess.run([plateau, "report", recording, "--json", "-"], stdout=subprocess.PIPE,
+        # A repetition is a whole pass over whatever the body works on.
+        done = subprocess.run([plateau, "report", recording, "--epoch-steps", "1", "--json", "-"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
     if done.returncode != 0:
         pytest.fail("plateau report: exit code %d\n%s" % (done.returncode, done.stderr.decode(errors="replace")),
