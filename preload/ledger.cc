@@ -12,6 +12,7 @@
 #include "preload/recording.h"
 #include "preload/system_call.h"
 #include "preload/thread_state.h"
+#include "preload/unwind/capture.h"
 
 namespace plateau {
 
@@ -178,7 +179,7 @@ void SampleLedger(ThreadBuffer* buffer, LedgerReason reason) {
   if (reason == LedgerReason::kTickUncached || reason == LedgerReason::kMark) AddAllocator(&record, now);
   AddLimits(&record);
   if (IsForkedChild()) AddSharing(&record);
-  Add(&record, LedgerField::kOwnBytes, OwnBytes());
+  Add(&record, LedgerField::kOwnBytes, OwnBytes() + unwind::GetCaptureStatistics().own_bytes);
   const trace::Totals totals = ProcessTotals();
   buffer->StampTime();
   buffer->Append([&](trace::BlockWriter& w) { return w.Ledger(record); });

@@ -10,6 +10,7 @@
 #include "preload/unwind/intern_cache.h"
 #include "preload/unwind/loaded_object.h"
 #include "preload/unwind/module_table.h"
+#include "preload/unwind/raw_memory.h"
 #include "preload/unwind/rule_table.h"
 
 namespace plateau::unwind {
@@ -231,6 +232,12 @@ CaptureStatistics GetCaptureStatistics() {
   statistics.nodes = next_node.load(std::memory_order_relaxed) - 1;
   statistics.locations = next_location.load(std::memory_order_relaxed) - 1;
   statistics.generation = generation.load(std::memory_order_relaxed);
+  constexpr uint64_t kRuleBytes = sizeof(RuleEntry) << RuleTable::kDefaultLog2Slots;
+  constexpr uint64_t kCacheBytes = uint64_t{16} << InternCache::kDefaultLog2Entries;
+  const uint64_t rule_pages = statistics.rules * kPageBytes;
+  const uint64_t node_pages = statistics.nodes * kPageBytes;
+  statistics.own_bytes = (rule_pages < kRuleBytes ? rule_pages : kRuleBytes) +
+                         (node_pages < kCacheBytes ? node_pages : kCacheBytes);
   return statistics;
 }
 

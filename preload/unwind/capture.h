@@ -112,6 +112,8 @@ struct CaptureStatistics {
   uint64_t nodes = 0;
   uint64_t locations = 0;
   uint64_t generation = 0;
+  // Memory of the tables, at most: entries are scattered, so each may have touched a page of its own.
+  uint64_t own_bytes = 0;
 };
 CaptureStatistics GetCaptureStatistics();
 

@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "preload/unwind/registers.h"
 #include "preload/unwind/rule_table.h"
@@ -43,6 +44,7 @@ enum class StackEnd : uint8_t {
 inline constexpr size_t kStackEndCount = 8;
 constexpr bool IsTruncation(StackEnd end) { return end > StackEnd::kStopAddress; }
 
+// Without initialisers: a walker's arrays cost memory only where frames have been.
 struct Frame {
   enum Flags : uint32_t {
     kIsExact = 1,       // a signal interrupted this frame: pc is no return address
@@ -50,20 +52,20 @@ struct Frame {
     kIsTrampoline = 4,  // the kernel's signal frame: [rsp, caller's rsp) is no range
   };
 
-  uintptr_t pc = 0;   // return address, or the interrupted instruction
-  uintptr_t rsp = 0;  // at pc; the frame's own bytes are [rsp, rsp of its caller)
-  uintptr_t rbp = 0;
-  const uintptr_t* return_slot = nullptr;  // where the caller's pc was read
-  const uintptr_t* rbp_slot = nullptr;     // where the caller's rbp was read
-  RuleEntry* entry = nullptr;
-  uint32_t node = 0;   // the user's word; kept while the frame and all its callers are unchanged
-  uint32_t flags = 0;  // of Flags
+  uintptr_t pc;   // return address, or the interrupted instruction
+  uintptr_t rsp;  // at pc; the frame's own bytes are [rsp, rsp of its caller)
+  uintptr_t rbp;
+  const uintptr_t* return_slot;  // where the caller's pc was read
+  const uintptr_t* rbp_slot;     // where the caller's rbp was read
+  RuleEntry* entry;
+  uint32_t node;   // the user's word; kept while the frame and all its callers are unchanged
+  uint32_t flags;  // of Flags
 
   bool is_exact() const { return (flags & kIsExact) != 0; }
   bool needs_step() const { return (flags & kNeedsStep) != 0; }
   bool is_trampoline() const { return (flags & kIsTrampoline) != 0; }
 };
-static_assert(sizeof(Frame) == 56);
+static_assert(sizeof(Frame) == 56 && std::is_trivially_default_constructible_v<Frame>);
 
 struct WalkResult {
   const Frame* frames;  // root first; valid until the next Walk()
