@@ -6,11 +6,31 @@ namespace plateau::series {
 
 namespace {
 
-// What the allocator holds beyond its live bytes. A reading that could not be taken (0) repeats the one
-// before.
-double AllocatorGap(const LedgerSample& sample, double gap_before) {
-  return sample.allocator_held > 0 ? std::max(0.0, sample.allocator_held - sample.live) : gap_before;
-}
+// What the allocator holds beyond its live bytes, sample after sample. Asking the allocator is costly on a
+// fragmented heap, so many samples come without an answer. Between answers the remainder (stacks, drivers) is
+// taken as constant and anonymous growth as the allocator's: memory that others take is traced by its own
+// hook, or shows at the next answer.
+class GapEstimate {
+ public:
+  double Next(const LedgerSample& sample) {
+    const double beyond_live = sample.rss_anon - sample.own - sample.live - sample.mapped_live;
+    if (sample.allocator_held > 0) {
+      const double gap = std::max(0.0, sample.allocator_held - sample.live);
+      remainder_ = beyond_live - gap;
+      known_ = true;
+      return gap;
+    }
+    if (!known_) {
+      remainder_ = beyond_live;
+      known_ = true;
+    }
+    return std::max(0.0, beyond_live - remainder_);
+  }
+
+ private:
+  double remainder_ = 0;
+  bool known_ = false;
+};
 
 LedgerParts DecomposeWith(const LedgerSample& sample, double gap) {
   LedgerParts parts;
@@ -27,22 +47,22 @@ LedgerParts DecomposeWith(const LedgerSample& sample, double gap) {
 
 }  // namespace
 
-LedgerParts Decompose(const LedgerSample& sample) { return DecomposeWith(sample, AllocatorGap(sample, 0)); }
+LedgerParts Decompose(const LedgerSample& sample) {
+  return DecomposeWith(sample, GapEstimate().Next(sample));
+}
 
 std::vector<LedgerParts> Decompose(const std::vector<LedgerSample>& samples) {
   std::vector<LedgerParts> all;
   all.reserve(samples.size());
-  double gap = 0;
-  for (const LedgerSample& sample : samples)
-    all.push_back(DecomposeWith(sample, gap = AllocatorGap(sample, gap)));
+  GapEstimate gap;
+  for (const LedgerSample& sample : samples) all.push_back(DecomposeWith(sample, gap.Next(sample)));
   return all;
 }
 
 ProcessSeries ToProcessSeries(const std::vector<LedgerSample>& samples) {
   ProcessSeries series;
-  double gap = 0;
+  GapEstimate gap;
   for (const LedgerSample& sample : samples) {
-    gap = AllocatorGap(sample, gap);
     const double live = sample.live + sample.mapped_live;
     const bool same_step = !series.step.empty() && series.step.back() == sample.step;
     if (!same_step) {
@@ -50,7 +70,7 @@ ProcessSeries ToProcessSeries(const std::vector<LedgerSample>& samples) {
       for (auto* array : {&series.rss, &series.held, &series.live, &series.live_peak}) array->push_back(0);
     }
     series.rss.back() = sample.rss() - sample.own;
-    series.held.back() = live + gap;
+    series.held.back() = live + gap.Next(sample);
     series.live.back() = live;
     series.live_peak.back() = std::max({series.live_peak.back(), sample.live_peak, live});
   }

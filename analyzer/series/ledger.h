@@ -26,7 +26,7 @@ struct LedgerSample {
   double rss_anon = 0;
   double rss_file = 0;
   double rss_shmem = 0;
-  double allocator_held = 0;  // mallinfo2: arena + hblkhd
+  double allocator_held = 0;  // mallinfo2: arena + hblkhd; 0 when it was not asked
   double mapped_live = 0;     // anonymous maps the trace saw that are not the allocator's own
   double live = 0;            // live requested bytes of the heap, without mapped_live
   double live_peak = 0;       // highest live + mapped_live since the sample before

@@ -85,6 +85,7 @@ void SeriesAccumulator::Coarsen() {
       into.free_count += from.free_count;
       into.surv_count += from.surv_count;
       into.surv_variance += from.surv_variance;
+      into.surv_records += from.surv_records;
     });
     site.cells.shrink_to_fit();
     cells_in_use_ += site.cells.size();
@@ -124,6 +125,7 @@ void SeriesAccumulator::Born(Site& site, double bytes, double count, double weig
   cell.surv_bytes += weighted;
   cell.alloc_count += static_cast<float>(count * weight);
   cell.surv_count += static_cast<float>(count * weight);
+  cell.surv_records += static_cast<float>(count);
   if (weight > 1) {
     cell.surv_variance += static_cast<float>(bytes * bytes * weight * (weight - 1));
     site.is_sampled = true;
@@ -139,6 +141,7 @@ void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes, doubl
   Cell& birth = CellOf(site, birth_step);
   birth.surv_bytes = std::max(0.0, birth.surv_bytes - weighted);
   birth.surv_count = std::max(0.0f, birth.surv_count - static_cast<float>(count * weight));
+  birth.surv_records = std::max(0.0f, birth.surv_records - static_cast<float>(count));
   if (weight > 1) {
     birth.surv_variance =
         std::max(0.0f, birth.surv_variance - static_cast<float>(bytes * bytes * weight * (weight - 1)));
@@ -214,6 +217,7 @@ void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {
     array->assign(length, 0.0);
   }
   series->surv_variance.assign(site.is_sampled ? length : 0, 0.0);
+  series->surv_records.assign(site.is_sampled ? length : 0, 0.0);
   for (size_t i = 0; i < site.cells.size(); ++i) {
     const size_t bucket = static_cast<size_t>(site.first_bucket) + i;
     const Cell& cell = site.cells[i];
@@ -221,10 +225,14 @@ void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {
     series->alloc_count[bucket] = cell.alloc_count;
     series->free_bytes[bucket] = cell.free_bytes;
     series->free_count[bucket] = cell.free_count;
-    const bool empty = cell.surv_bytes < 0.5;  // what rounding leaves of weights that were added and taken away
+    const bool empty =
+        cell.surv_bytes < 0.5;  // what rounding leaves of weights that were added and taken away
     series->surv_bytes[bucket] = empty ? 0 : cell.surv_bytes;
     series->surv_count[bucket] = empty ? 0 : cell.surv_count;
-    if (site.is_sampled) series->surv_variance[bucket] = cell.surv_variance;
+    if (site.is_sampled) {
+      series->surv_variance[bucket] = cell.surv_variance;
+      series->surv_records[bucket] = empty ? 0 : cell.surv_records;
+    }
   }
   // Ages were counted in steps; with w steps a bucket, an age of w or more moves down log2(w) places, and a
   // smaller one crosses into the next bucket with a probability of age / w.

@@ -36,7 +36,7 @@ class SeriesAccumulator final : public SiteSeriesSource {
  public:
   struct Options {
     int64_t max_buckets = 1024;
-    size_t max_bytes = size_t{256} << 20;
+    size_t max_bytes = size_t{320} << 20;
   };
 
   SeriesAccumulator() : SeriesAccumulator(Options{}) {}
@@ -75,6 +75,7 @@ class SeriesAccumulator final : public SiteSeriesSource {
     float free_count = 0;
     float surv_count = 0;
     float surv_variance = 0;
+    float surv_records = 0;
   };
 
   struct Site {

@@ -41,6 +41,9 @@ struct SiteSeries {
   std::vector<double> free_count;
   std::vector<double> surv_bytes;
   std::vector<double> surv_count;
+  // Records behind the survivors: a sampled block that stands for a thousand is one. Shapes are judged on
+  // these, because one heavy record is one observation. Empty: the same as surv_count.
+  std::vector<double> surv_records;
   // Variance of surv_bytes that comes from sampling alone (bytes squared). Empty: exact.
   std::vector<double> surv_variance;
   std::array<double, kAgeBuckets> death_bytes{};

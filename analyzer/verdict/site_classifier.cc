@@ -39,7 +39,8 @@ class SiteJudge {
   Values allocated() const { return Values(site_.alloc_bytes).subspan(1); }
   SurvivorWindow Window() const {
     const size_t n = static_cast<size_t>(mature_);
-    return {Values(site_.surv_bytes).subspan(1, n), Values(site_.surv_count).subspan(1, n),
+    return {Values(site_.surv_bytes).subspan(1, n),
+            Values(site_.surv_records.empty() ? site_.surv_count : site_.surv_records).subspan(1, n),
             site_.surv_variance.empty() ? Values() : Values(site_.surv_variance).subspan(1, n), 1};
   }
 
@@ -193,7 +194,7 @@ Verdict SiteJudge::Leak(const RetentionState& state, Verdict base, std::string c
   base.why = "retained at a steady rate, and old objects never die";
   base.rate_bytes_per_step = Estimate{state.rate, Interval{state.low, state.high}};
   if (state.onset) base.onset_step = *state.onset;
-  const Values objects = Window().objects;
+  const Values objects = Values(site_.surv_count).subspan(1, static_cast<size_t>(mature_));
   const size_t last = std::min(objects.size(), std::max<size_t>(5, objects.size() / 3));
   base.evidence.objects_per_step = Mean(objects.last(last));
   base.evidence.component = std::move(component);

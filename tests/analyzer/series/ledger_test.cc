@@ -51,14 +51,21 @@ TEST(LedgerTest, LastSampleOfAStepCountsAndThePeakIsKept) {
   EXPECT_EQ(series.held[1], 700 + 150);
 }
 
-TEST(LedgerTest, MissingAllocatorReadingRepeatsTheOneBefore) {
+TEST(LedgerTest, GrowthBetweenTwoReadingsOfTheAllocatorIsTheAllocators) {
   LedgerSample unread = Sample(2);
   unread.allocator_held = 0;
-  unread.live = 650;
-  const ProcessSeries series = ToProcessSeries({Sample(1), unread});
-  EXPECT_EQ(series.held[0] - series.live[0], 100);
-  EXPECT_EQ(series.held[1] - series.live[1], 100);
-  EXPECT_EQ(Decompose(std::vector<LedgerSample>{Sample(1), unread})[1].allocator_gap, 100);
+  unread.rss_anon += 80;  // fragmentation, live unchanged
+  LedgerSample read = Sample(3);
+  read.rss_anon += 80;  // the allocator says that it was not its growth
+  const auto parts = Decompose(std::vector<LedgerSample>{Sample(1), unread, read});
+  EXPECT_EQ(parts[0].allocator_gap, 100);
+  EXPECT_EQ(parts[1].allocator_gap, 180);
+  EXPECT_EQ(parts[1].unexplained, parts[0].unexplained);
+  EXPECT_EQ(parts[2].allocator_gap, 100);
+  EXPECT_EQ(parts[2].unexplained, parts[0].unexplained + 80);
+  const ProcessSeries series = ToProcessSeries({Sample(1), unread, read});
+  EXPECT_EQ(series.held[1] - series.live[1], 180);
+  for (const LedgerParts& part : parts) EXPECT_EQ(part.sum(), part.rss);
 }
 
 TEST(CopyOnWriteTest, DirtyPagesBelongToTheBlocksUnderThem) {

@@ -206,6 +206,35 @@ TEST(AnalysisTest, SamplingWidensTheInterval) {
   EXPECT_NEAR(interval(64) / interval(16), std::sqrt(63.0 / 15.0), 0.05);
 }
 
+TEST(AnalysisTest, OneHeavySampleDoesNotHideACacheFill) {
+  series::SeriesAccumulator series;
+  for (int64_t step = 1; step <= 200; ++step) {
+    if (step <= 100) series.OnAlloc(0, 400 * 1024, 1, step);  // an image, recorded exactly
+    if (step == 20) series.OnAlloc(0, 64, 8192, step);        // one small block that stands for 8192
+  }
+  series.Finish(200);
+  AnalysisInput input;
+  input.run.steps = 200;
+  input.run.epoch_steps = 100;
+  input.run.reference_bytes = 300 * kMiB;
+  input.run.sample_interval_bytes = 512 * 1024;
+  input.sites = &series;
+  const Analysis analysis = RunAnalysis(input);
+  EXPECT_EQ(analysis.sites[0].verdict.kind, VerdictKind::kCacheFill) << analysis.sites[0].verdict.why;
+}
+
+TEST(AnalysisTest, FragmentationShowsEvenIfTheAllocatorIsRarelyAsked) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.AddOrdinaryTraining();
+  run.allocator_slack = [](int64_t step) { return 300 * kMiB + 12 * kMiB * static_cast<double>(step); };
+  run.Analyse();
+  for (size_t i = 0; i < run.input.ledger.size(); ++i) {
+    if (i % 100 != 2) run.input.ledger[i].allocator_held = 0;
+  }
+  EXPECT_EQ(RunAnalysis(run.input).process.headline.kind, VerdictKind::kFragmentation);
+}
+
 TEST(AnalysisTest, DevicePoolHasItsOwnVerdict) {
   Scenario run(200);
   run.epoch_steps = 50;
