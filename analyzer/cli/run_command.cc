@@ -44,6 +44,27 @@ constexpr Passed kPassed[] = {{"exact", "PLATEAU_MODE", "exact"},
                               {"no-follow", "PLATEAU_FOLLOW", "0"},
                               {"quiet", "PLATEAU_QUIET", "1"}};
 
+absl::Status PassPythonOptions(const Arguments& arguments, Launch* launch) {
+  if (arguments.Has("python-alloc")) {
+    const std::string how = arguments.Value("python-alloc");
+    if (how == "exact") {
+      launch->environment.emplace_back("PYTHONMALLOC", "malloc");
+    } else if (how == "sample" || how == "off") {
+      launch->environment.emplace_back("PLATEAU_PYTHON_ALLOC", how);
+    } else {
+      return absl::InvalidArgumentError("plateau run: --python-alloc takes sample, exact or off");
+    }
+  }
+  if (arguments.Has("native")) {
+    const std::string how = arguments.Value("native");
+    if (how != "leaf" && how != "full") {
+      return absl::InvalidArgumentError("plateau run: --native takes leaf or full");
+    }
+    launch->environment.emplace_back("PLATEAU_PYTHON_NATIVE", how);
+  }
+  return absl::OkStatus();
+}
+
 // "plateau-train-20260131-120000"; a number is added when it is taken.
 absl::StatusOr<std::string> MakeRecordingDirectory(const Arguments& arguments) {
   std::string directory = arguments.Value("out");
@@ -90,6 +111,7 @@ absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::stri
     }
     launch.environment.emplace_back(passed.variable, value);
   }
+  PLATEAU_RETURN_IF_ERROR(PassPythonOptions(arguments, &launch));
   const std::string shim = FindLibrary("libplateau.so");
   if (shim.empty()) {
     return absl::InternalError(
@@ -195,6 +217,14 @@ const Command& RunCommand() {
             .help = "Size limit of one process's trace, kept by coarser sampling; 0 for none.",
             .default_value = "1GiB"},
            {.name = "no-python", .help = "Record no Python frames and no pymalloc."},
+           {.name = "python-alloc",
+            .value = "HOW",
+            .help = "Python's small objects: sample, exact or off.",
+            .default_value = "sample"},
+           {.name = "native",
+            .value = "HOW",
+            .help = "Native frames of Python programs: leaf or full.",
+            .default_value = "leaf"},
            {.name = "no-steps", .help = "Do not look for training steps and tensors in torch."},
            {.name = "no-follow", .help = "Do not record child processes."},
            {.name = "no-cuda", .help = "Do not load the CUDA part."},
