@@ -63,14 +63,6 @@ bool Enter(ThreadState& t, const unwind::Registers& registers) {
   return EnterHook(t) && !IsAllocatorCode(reinterpret_cast<void*>(registers.rip));
 }
 
-// These three are not called before the constructor by anything but a program's own early code.
-void ResolveIfNeeded() {
-  if (g_real.brk != nullptr) return;
-  ++t_thread.own_calls;
-  ResolveRealFunctions();
-  --t_thread.own_calls;
-}
-
 }  // namespace
 
 [[gnu::noinline]] void* HookMmap(void* address, size_t bytes, int prot, int flags, int fd, off_t offset) {
@@ -123,7 +115,6 @@ void ResolveIfNeeded() {
   const unwind::Registers registers = unwind::CallerRegisters();
   ThreadState& t = t_thread;
   const bool record = Enter(t, registers);
-  ResolveIfNeeded();
   const int saved_errno = errno;
   const intptr_t before = reinterpret_cast<intptr_t>(g_real.sbrk(0));
   errno = saved_errno;
@@ -140,7 +131,6 @@ void ResolveIfNeeded() {
   const unwind::Registers registers = unwind::CallerRegisters();
   ThreadState& t = t_thread;
   const bool record = Enter(t, registers);
-  ResolveIfNeeded();
   void* result = g_real.sbrk(change);
   if (record && change != 0 && result != reinterpret_cast<void*>(-1)) {
     RecordBreak(t, reinterpret_cast<uintptr_t>(result) + static_cast<uintptr_t>(change), change, registers);

@@ -117,7 +117,7 @@ void AddSharing(trace::LedgerRecord* record) {
 }
 
 void AddAllocator(trace::LedgerRecord* record, uint64_t now) {
-  if (now < g_next_mallinfo_tsc.load(std::memory_order_relaxed) || !AllocatorIsLibc() || !ForkWasOrderly()) {
+  if (now < g_next_mallinfo_tsc.load(std::memory_order_relaxed) || !AllocatorIsGlibc() || !ForkWasOrderly()) {
     return;
   }
   const int saved_errno = errno;

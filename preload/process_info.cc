@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kVersion = PLATEAU_VERSION;
 constexpr std::string_view kFollow = "PLATEAU_FOLLOW=";
+constexpr std::string_view kOut = "PLATEAU_OUT=";
 
 // Which process of a job this is, by launcher. The first that is set names the rank.
 constexpr const char* kRankVariables[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
@@ -67,10 +68,12 @@ void PutNumber(ThreadBuffer* buffer, std::string_view key, uint64_t value) {
   Put(buffer, key, text.view());
 }
 
+// Threads may have small stacks; one process at a time gets here.
+constinit char g_text[8192] = {};
+
 void PutLink(ThreadBuffer* buffer, std::string_view key, const char* link) {
-  char target[4096];
-  const long size = sys::Call(SYS_readlinkat, AT_FDCWD, sys::Arg(link), sys::Arg(target), sizeof(target));
-  if (size > 0) Put(buffer, key, {target, static_cast<size_t>(size)});
+  const long size = sys::Call(SYS_readlinkat, AT_FDCWD, sys::Arg(link), sys::Arg(g_text), sizeof(g_text));
+  if (size > 0) Put(buffer, key, {g_text, static_cast<size_t>(size)});
 }
 
 void PutEnvironment(ThreadBuffer* buffer) {
@@ -106,10 +109,9 @@ std::string_view RoleOf(std::string_view arguments, bool is_forked_child) {
 }  // namespace
 
 ProgramName ReadProgramName() {
-  char target[4096];
   const long size =
-      sys::Call(SYS_readlinkat, AT_FDCWD, sys::Arg("/proc/self/exe"), sys::Arg(target), sizeof(target));
-  std::string_view path(target, size > 0 ? static_cast<size_t>(size) : 0);
+      sys::Call(SYS_readlinkat, AT_FDCWD, sys::Arg("/proc/self/exe"), sys::Arg(g_text), sizeof(g_text));
+  std::string_view path(g_text, size > 0 ? static_cast<size_t>(size) : 0);
   const size_t slash = path.rfind('/');
   ProgramName name;
   name << (slash == std::string_view::npos ? path : path.substr(slash + 1));
@@ -131,12 +133,25 @@ bool FollowOnlyThisProcess(char** environment) {
   return true;
 }
 
+void PinDirectory(char** environment) {
+  static constinit FixedText<4096> replacement;
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, kOut.data(), kOut.size()) != 0) continue;
+    const char* value = *entry + kOut.size();
+    const long size = sys::Call(SYS_getcwd, sys::Arg(g_text), sizeof(g_text));
+    if (value[0] == '/' || value[0] == 0 || size <= 1) return;
+    replacement << kOut << g_text << "/" << value;
+    if (replacement.size() + 1 < 4096) *entry = const_cast<char*>(replacement.c_str());
+    return;
+  }
+}
+
 void RecordProcessInfo(ThreadBuffer* buffer, bool is_forked_child) {
   Put(buffer, "version", kVersion);
   PutLink(buffer, "exe", "/proc/self/exe");
   PutLink(buffer, "cwd", "/proc/self/cwd");
-  char arguments[8192];
-  size_t size = sys::ReadFile("/proc/self/cmdline", arguments, sizeof(arguments));
+  char* arguments = g_text;
+  size_t size = sys::ReadFile("/proc/self/cmdline", arguments, sizeof(g_text));
   while (size > 0 && arguments[size - 1] == 0) --size;
   const std::string_view role = RoleOf({arguments, size}, is_forked_child);
   for (size_t i = 0; i < size; ++i) {

@@ -17,6 +17,10 @@ ProgramName ReadProgramName();
 // exec. The first one writes its pid into the variable ("0:PID"), in place, so that its children know.
 bool FollowOnlyThisProcess(char** environment);
 
+// Makes a relative PLATEAU_OUT absolute, in place: children may start elsewhere and belong to the same
+// recording.
+void PinDirectory(char** environment);
+
 // exe, cmdline, cwd, parent, role, rank, and the environment that changes how memory behaves.
 void RecordProcessInfo(ThreadBuffer* buffer, bool is_forked_child);
 

@@ -1,6 +1,7 @@
 #include "preload/raw_log.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include <atomic>
 
@@ -13,13 +14,32 @@ namespace {
 constexpr int kMaxLines = 16;
 constinit std::atomic<bool> g_quiet{false};
 constinit std::atomic<int> g_lines{0};
+constinit bool g_prepared = false;
+constinit uint64_t g_device = 0;
+constinit uint64_t g_inode = 0;
+
+bool IsStderr() {
+  struct stat info;
+  if (sys::Failed(sys::Call(SYS_fstat, 2, sys::Arg(&info)))) return false;
+  if (!g_prepared || S_ISCHR(info.st_mode)) return true;
+  return info.st_dev == g_device && info.st_ino == g_inode;
+}
 
 }  // namespace
+
+void PrepareLog() {
+  struct stat info;
+  if (sys::Failed(sys::Call(SYS_fstat, 2, sys::Arg(&info)))) info = {};
+  g_device = info.st_dev;
+  g_inode = info.st_ino;
+  g_prepared = true;
+}
 
 void SetLogQuiet(bool quiet) { g_quiet.store(quiet, std::memory_order_relaxed); }
 
 void RawLog(std::string_view text) {
   if (g_quiet.load(std::memory_order_relaxed)) return;
+  if (!IsStderr()) return;
   if (g_lines.fetch_add(1, std::memory_order_relaxed) >= kMaxLines) return;
   FixedText<1024> line;
   line << "plateau: " << sys::Getpid() << ": " << text;

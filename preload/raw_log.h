@@ -9,6 +9,10 @@
 
 namespace plateau {
 
+// Remembers what stderr is. A program may close descriptor 2 and get a file of its own under that number; we
+// write only to the file that was there at the start, or to a terminal.
+void PrepareLog();
+
 void SetLogQuiet(bool quiet);
 
 // "plateau: PID: TEXT\n"

@@ -17,6 +17,9 @@ void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 void* __libc_valloc(size_t);
 void* __libc_pvalloc(size_t);
+void* __sbrk(intptr_t);
+extern void* __curbrk;
+const char* gnu_get_libc_version();
 }
 
 namespace plateau {
@@ -67,6 +70,14 @@ void* KernelMremap(void* address, size_t old_bytes, size_t new_bytes, int flags,
   return WithErrno<void*>(sys::Call(SYS_mremap, sys::Arg(address), sys::Arg(old_bytes), sys::Arg(new_bytes),
                                     flags, sys::Arg(new_address)));
 }
+// An allocator may move the break while it initialises, with its lock held, when dlsym would call it again.
+int KernelBrk(void* address) {
+  void* const now = reinterpret_cast<void*>(sys::Call(SYS_brk, sys::Arg(address)));
+  __curbrk = now;
+  if (now >= address) return 0;
+  errno = ENOMEM;
+  return -1;
+}
 void KernelExit(int status) {
   for (;;) sys::Call(SYS_exit_group, status);
 }
@@ -85,6 +96,7 @@ struct Range {
 };
 constinit Range g_allocator_code = {0, 0};
 constinit bool g_is_libc = true;
+constinit bool g_is_glibc = true;
 
 int FindAllocator(dl_phdr_info* info, size_t, void*) {
   const uintptr_t target = reinterpret_cast<uintptr_t>(g_real.malloc);
@@ -94,6 +106,7 @@ int FindAllocator(dl_phdr_info* info, size_t, void*) {
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && target >= begin &&
         target < begin + segment.p_memsz) {
       g_allocator_code = {begin, begin + segment.p_memsz};
+      g_is_glibc = IsAllocatorCode(reinterpret_cast<void*>(&gnu_get_libc_version));
       return 1;
     }
   }
@@ -103,10 +116,26 @@ int FindAllocator(dl_phdr_info* info, size_t, void*) {
 }  // namespace
 
 constinit RealFunctions g_real = {
-    __libc_malloc,   __libc_free,        __libc_calloc, __libc_realloc, EarlyReallocarray, __libc_memalign,
-    __libc_memalign, EarlyPosixMemalign, __libc_valloc, __libc_pvalloc, FreeSized,         FreeAlignedSized,
-    KernelMmap,      KernelMunmap,       KernelMremap,  nullptr,        nullptr,           nullptr,
-    nullptr,         KernelExit,
+    __libc_malloc,
+    __libc_free,
+    __libc_calloc,
+    __libc_realloc,
+    EarlyReallocarray,
+    __libc_memalign,
+    __libc_memalign,
+    EarlyPosixMemalign,
+    __libc_valloc,
+    __libc_pvalloc,
+    FreeSized,
+    FreeAlignedSized,
+    KernelMmap,
+    KernelMunmap,
+    KernelMremap,
+    KernelBrk,
+    __sbrk,
+    nullptr,
+    nullptr,
+    KernelExit,
 };
 
 void ResolveRealFunctions() {
@@ -139,6 +168,7 @@ void ResolveRealFunctions() {
 }
 
 bool AllocatorIsLibc() { return g_is_libc; }
+bool AllocatorIsGlibc() { return g_is_glibc; }
 
 bool IsAllocatorCode(const void* pc) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pc);

@@ -42,8 +42,11 @@ extern RealFunctions g_real;
 // Looks the functions up behind this library. Under the guard: dlsym may allocate.
 void ResolveRealFunctions();
 
-// True before ResolveRealFunctions(), and afterwards when malloc is still libc's.
+// True before ResolveRealFunctions(), and afterwards when malloc and __libc_malloc are still one. Some
+// allocators define both names, so this says who takes early blocks back, not who it is.
 bool AllocatorIsLibc();
+// The allocator is the C library's own, which mallinfo2() describes.
+bool AllocatorIsGlibc();
 // Whether code at `pc` belongs to the real allocator, whose maps are its own business.
 bool IsAllocatorCode(const void* pc);
 

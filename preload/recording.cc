@@ -11,6 +11,7 @@
 #include "preload/ledger.h"
 #include "preload/lifecycle.h"
 #include "preload/process_info.h"
+#include "preload/raw_log.h"
 #include "preload/real_functions.h"
 #include "preload/sampler/sample_set.h"
 #include "preload/sampler/sampler.h"
@@ -154,6 +155,8 @@ void StartProcess(char** environment) {
   const bool entered = EnterHook(t);
   ++t.own_calls;
   StartClock();
+  PrepareLog();
+  PinDirectory(environment);
   ReadOptions(environment, &g_options);
   if (g_real.dlclose == nullptr) ResolveRealFunctions();
   sys::Call(SYS_madvise, sys::Arg(&g_gate), sizeof(g_gate), MADV_WIPEONFORK);

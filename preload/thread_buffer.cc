@@ -15,6 +15,8 @@
 namespace plateau {
 namespace {
 
+constexpr int64_t kTouchedBytes = 16 * 1024;
+
 constinit SpinLock g_free_lock;
 constinit ThreadBuffer* g_free = nullptr;
 
@@ -31,7 +33,11 @@ ThreadBuffer* ThreadBuffer::Acquire() {
       g_free = buffer->next_free_;
     }
   }
-  if (buffer == nullptr) buffer = static_cast<ThreadBuffer*>(ArenaMap(sizeof(ThreadBuffer)));
+  if (buffer == nullptr) {
+    // Most of it is room for deep stacks that is never touched.
+    buffer = static_cast<ThreadBuffer*>(sys::MapAnonymous(sizeof(ThreadBuffer)));
+    CountOwnBytes(kTouchedBytes);
+  }
   if (buffer == nullptr) {
     g_slots.Release(slot);
     return nullptr;

@@ -43,20 +43,22 @@ uint64_t ProcessStartTicks() {
   return ticks;
 }
 
+// Threads may have small stacks, and a child opens its trace wherever it allocates first; one at a time.
+constinit char g_scratch[4096] = {};
+
 // Makes `path` absolute: the program may change its directory later.
 bool AbsolutePath(const char* path, FixedText<4096>* out) {
   if (path[0] != '/') {
-    char directory[4096];
-    const long size = sys::Call(SYS_getcwd, sys::Arg(directory), sizeof(directory));
+    const long size = sys::Call(SYS_getcwd, sys::Arg(g_scratch), sizeof(g_scratch));
     if (size <= 0) return false;
-    *out << directory << "/";
+    *out << g_scratch << "/";
   }
   *out << path;
   return out->size() + 1 < 4096;
 }
 
 void MakeDirectories(const char* path) {
-  char partial[4096];
+  char* const partial = g_scratch;
   const size_t size = std::strlen(path);
   for (size_t i = 1; i <= size; ++i) {
     if (path[i] != '/' && path[i] != 0) continue;
@@ -105,7 +107,8 @@ bool TraceSink::Open(const Options& options, std::string_view program) {
 }
 
 bool TraceSink::CreateFile(const Options& options, std::string_view program) {
-  FixedText<4096> path;
+  static constinit FixedText<4096> path;
+  path.Clear();
   if (!AbsolutePath(options.out, &path)) {
     Fail("cannot find the recording directory", ENAMETOOLONG);
     return false;
@@ -269,7 +272,6 @@ uint8_t* TraceSink::AddExtent() {
       return nullptr;
     }
     memory = reinterpret_cast<uint8_t*>(mapped);
-    CountOwnBytes(trace::kExtentBytes);
     header_->extent_offset[extent_count_] = offset;
     __atomic_store_n(&header_->extent_count, extent_count_ + 1, __ATOMIC_RELEASE);
   } else {
@@ -343,7 +345,6 @@ void TraceSink::AbandonInChild() {
   if (shared_) {
     for (uint32_t i = 0; i < extent_count_; ++i) {
       scratch(extents_[i].memory, trace::kExtentBytes);
-      CountOwnBytes(-static_cast<int64_t>(trace::kExtentBytes));
     }
     if (header_ != nullptr) scratch(header_, trace::kHeaderBytes);
   }

@@ -15,7 +15,9 @@ namespace {
 
 using trace::RecordKind;
 
-constexpr char kJemalloc[] = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+constexpr const char* kAllocators[] = {"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+                                       "/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4",
+                                       "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"};
 
 TEST(HeapHooks, BlocksFromBeforeTheConstructorAreInTheTrace) {
   TracedRun run = RunTraced({Program("early_alloc")});
@@ -31,12 +33,21 @@ TEST(HeapHooks, BlocksFromBeforeTheConstructorAreInTheTrace) {
 }
 
 TEST(HeapHooks, AnotherAllocatorBehindTheShimGetsOnlyItsOwnBlocks) {
-  if (!std::filesystem::exists(kJemalloc)) GTEST_SKIP() << "no jemalloc here";
-  for (const char* mode : {"exact", "default", "off"}) {
-    TracedRun run = RunTraced({Program("early_keep")}, {.mode = mode, .preload_behind = kJemalloc});
-    EXPECT_EQ(run.exit_code, 0) << mode << run.err;
-    EXPECT_EQ(run.out, "ok\n") << mode;
+  int found = 0;
+  for (const char* allocator : kAllocators) {
+    if (!std::filesystem::exists(allocator)) continue;
+    ++found;
+    for (const char* mode : {"exact", "default", "off"}) {
+      TracedRun run = RunTraced({Program("early_keep")},
+                                {.mode = mode, .preload_behind = allocator, .timeout_seconds = 20});
+      EXPECT_EQ(run.exit_code, 0) << allocator << mode << run.err;
+      EXPECT_EQ(run.out, "ok\n") << allocator << mode;
+      TracedRun threads = RunTraced({Program("truth"), "2000", "1"},
+                                    {.mode = mode, .preload_behind = allocator, .timeout_seconds = 20});
+      EXPECT_EQ(threads.exit_code, 0) << allocator << mode << threads.err;
+    }
   }
+  if (found == 0) GTEST_SKIP() << "no other allocator here";
 }
 
 TEST(HeapHooks, ReusedAddressesAlternateBetweenThreads) {

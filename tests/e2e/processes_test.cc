@@ -78,6 +78,21 @@ TEST(Processes, ExecChainLeavesOneTraceEach) {
   for (const std::string& path : run.traces) EXPECT_EQ(ReadTrace(path).LiveCountOfSize(10001), 1u);
 }
 
+TEST(Processes, RelativeDirectoryIsTheSameForChildrenElsewhere) {
+  TracedRun base = RunTraced({Program("churn"), "1"});
+  TracedRun run =
+      RunTraced({"/bin/sh", "-c",
+                 "cd " + base.directory + " && mkdir inner && PLATEAU_OUT=rec exec /bin/sh -c 'cd inner && " +
+                     Program("churn") + " 1'"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(base.directory + "/inner/rec"));
+  int traces = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(base.directory + "/rec")) {
+    traces += entry.path().filename().string().rfind("churn.", 0) == 0;
+  }
+  EXPECT_EQ(traces, 1);
+}
+
 TEST(Processes, ForkStormNeverHangs) {
   for (const char* mode : {"exact", "default"}) {
     TracedRun run = RunTraced({Program("fork_storm"), "100"}, {.mode = mode, .timeout_seconds = 100});
