@@ -138,7 +138,7 @@ bool TraceSink::CreateFile(const Options& options, std::string_view program) {
     sys::Call(SYS_fstat, fd, sys::Arg(&info));
     device_ = info.st_dev;
     inode_ = info.st_ino;
-    fd_ = KeepHigh(static_cast<int>(fd));
+    sys::Close(static_cast<int>(fd));
     return true;
   }
   Fail("cannot find a free file name", EEXIST);
@@ -150,11 +150,10 @@ bool TraceSink::MapHeader() {
   if (error != 0) {
     Fail("cannot write", error);
     sys::Call(SYS_unlinkat, AT_FDCWD, sys::Arg(path_), 0);
-    sys::Close(fd_);
-    fd_ = -1;
     return false;
   }
-  long memory = sys::Mmap(nullptr, trace::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  const Descriptor file(*this);
+  long memory = sys::Mmap(nullptr, trace::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
   shared_ = !sys::Failed(memory);
   if (!shared_) memory = sys::Arg(ArenaMap(trace::kHeaderBytes));
   if (memory == 0) {
@@ -165,37 +164,31 @@ bool TraceSink::MapHeader() {
   return true;
 }
 
-// Out of the way of programs that expect the lowest free number.
-int TraceSink::KeepHigh(int fd) {
+// The number is moved out of the way, so that a thread of the program that puts a file of its own under a
+// number it believes free does not meet us.
+TraceSink::Descriptor::Descriptor(const TraceSink& sink) {
+  const long low = sys::Open(sink.path_, O_RDWR | O_NOFOLLOW);
+  if (sys::Failed(low)) {
+    fd_ = static_cast<int>(low);
+    return;
+  }
   struct rlimit limit = {};
   sys::Getrlimit(RLIMIT_NOFILE, &limit);
-  int lowest = kHighDescriptor;
-  if (limit.rlim_cur <= static_cast<rlim_t>(lowest)) lowest = static_cast<int>(limit.rlim_cur / 2);
-  const long high = sys::Call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest);
-  if (sys::Failed(high)) return fd;
-  sys::Close(fd);
-  return static_cast<int>(high);
-}
-
-bool TraceSink::IsOurs(int fd) const {
+  const long lowest =
+      limit.rlim_cur > kHighDescriptor ? kHighDescriptor : static_cast<long>(limit.rlim_cur / 2);
+  const long high = sys::Call(SYS_fcntl, low, F_DUPFD_CLOEXEC, lowest);
+  if (!sys::Failed(high)) sys::Close(static_cast<int>(low));
+  fd_ = static_cast<int>(sys::Failed(high) ? low : high);
   struct stat info;
-  return fd >= 0 && !sys::Failed(sys::Call(SYS_fstat, fd, sys::Arg(&info))) && info.st_dev == device_ &&
-         info.st_ino == inode_;
+  if (sys::Failed(sys::Call(SYS_fstat, fd_, sys::Arg(&info))) || info.st_dev != sink.device_ ||
+      info.st_ino != sink.inode_) {
+    sys::Close(fd_);
+    fd_ = -ESTALE;
+  }
 }
 
-// The descriptor of our file, opened again when the program closed or replaced it; or -errno.
-int TraceSink::Descriptor() {
-  const int kept = __atomic_load_n(&fd_, __ATOMIC_RELAXED);
-  if (IsOurs(kept)) return kept;
-  long fd = sys::Open(path_, O_RDWR | O_NOFOLLOW);
-  if (sys::Failed(fd)) return kept < 0 ? static_cast<int>(fd) : -EBADF;
-  if (!IsOurs(static_cast<int>(fd))) {
-    sys::Close(static_cast<int>(fd));
-    return -ESTALE;
-  }
-  fd = KeepHigh(static_cast<int>(fd));
-  __atomic_store_n(&fd_, static_cast<int>(fd), __ATOMIC_RELAXED);
-  return static_cast<int>(fd);
+TraceSink::Descriptor::~Descriptor() {
+  if (fd_ >= 0) sys::Close(fd_);
 }
 
 // Beyond the limit the kernel would send SIGXFSZ, which ends a program that does not expect it.
@@ -208,11 +201,11 @@ bool TraceSink::FitsFileSizeLimit(uint64_t end) const {
 // Makes sure that the disk has these bytes. 0 or an error number.
 int TraceSink::Reserve(uint64_t offset, uint64_t bytes) {
   if (!FitsFileSizeLimit(offset + bytes)) return EFBIG;
-  const int fd = Descriptor();
-  if (fd < 0) return -fd;
   long result;
   do {
-    result = sys::Fallocate(fd, 0, offset, bytes);
+    const Descriptor file(*this);
+    if (file.fd() < 0) return -file.fd();
+    result = sys::Fallocate(file.fd(), 0, offset, bytes);
   } while (result == -EINTR);
   if (!sys::Failed(result)) return 0;
   if (result != -EOPNOTSUPP && result != -ENOSYS && result != -EINVAL) return static_cast<int>(-result);
@@ -227,13 +220,13 @@ int TraceSink::Reserve(uint64_t offset, uint64_t bytes) {
 int TraceSink::WriteAll(uint64_t offset, const void* head, size_t head_bytes, const void* body,
                         size_t body_bytes) {
   if (!FitsFileSizeLimit(offset + head_bytes + body_bytes)) return EFBIG;
-  const int fd = Descriptor();
-  if (fd < 0) return -fd;
+  const Descriptor file(*this);
+  if (file.fd() < 0) return -file.fd();
   iovec parts[2] = {{const_cast<void*>(head), head_bytes}, {const_cast<void*>(body), body_bytes}};
   int first = 0;
   while (first < 2 && parts[first].iov_len == 0) ++first;
   while (first < 2) {
-    const long written = sys::Pwritev(fd, parts + first, 2 - first, offset);
+    const long written = sys::Pwritev(file.fd(), parts + first, 2 - first, offset);
     if (written == -EINTR) continue;
     if (sys::Failed(written)) return static_cast<int>(-written);
     if (written == 0) return EIO;
@@ -264,8 +257,8 @@ uint8_t* TraceSink::AddExtent() {
       Fail("cannot extend", error);
       return nullptr;
     }
-    const int fd = Descriptor();
-    const long mapped = sys::Mmap(nullptr, trace::kExtentBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+    const Descriptor file(*this);
+    const long mapped = sys::Mmap(nullptr, trace::kExtentBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(),
                                   static_cast<int64_t>(offset));
     if (sys::Failed(mapped)) {
       Fail("cannot map", static_cast<int>(-mapped));
@@ -331,9 +324,10 @@ void TraceSink::MarkCleanExit() {
 
 void TraceSink::PunchHole(const uint8_t* memory, size_t bytes) {
   const Extent* extent = shared_ ? ExtentOf(memory) : nullptr;
-  const int fd = extent == nullptr ? -1 : Descriptor();
-  if (fd < 0) return;
-  sys::Fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+  if (extent == nullptr) return;
+  const Descriptor file(*this);
+  if (file.fd() < 0) return;
+  sys::Fallocate(file.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                  extent->offset + static_cast<uint64_t>(memory - extent->memory), bytes);
 }
 
@@ -348,10 +342,8 @@ void TraceSink::AbandonInChild() {
     }
     if (header_ != nullptr) scratch(header_, trace::kHeaderBytes);
   }
-  if (IsOurs(fd_)) sys::Close(fd_);
   header_ = nullptr;
   shared_ = false;
-  fd_ = -1;
   extent_count_ = 0;
   path_[0] = 0;
 }

@@ -9,9 +9,10 @@
 // program. Where the file system refuses shared mappings, header and extents live in private memory and the
 // header is written with every block (FileHeader::shared_ring is 0).
 //
-// The program may close any descriptor and may reuse its number. Before each write the descriptor is compared
-// with the file by device and inode; on a difference the file is opened again by its path, and when that
-// fails recording stops with one line. We never write into a file of the program's.
+// No descriptor is kept: programs count theirs, close all of them, and put their own files under any number.
+// The file is opened by its path for each write (one per 64 KiB), under a high number, compared by device and
+// inode, and closed. When that fails, as after chroot() or a change of user, the block is lost and counted.
+// We never write into a file of the program's.
 //
 // Threads: WriteBlock() from any thread at once, space is taken by an atomic add. AddExtent() under the
 // caller's lock. Allocates: never from the traced heap. errno is not touched.
@@ -49,7 +50,7 @@ class TraceSink {
   void PunchHole(const uint8_t* memory, size_t bytes);
 
   // In a forked child: what was mapped shared becomes private scratch memory, so that a write through a stale
-  // pointer cannot reach the parent's trace; the descriptor is closed.
+  // pointer cannot reach the parent's trace.
   void AbandonInChild();
 
   trace::FileHeader* header() { return header_; }
@@ -63,6 +64,18 @@ class TraceSink {
   void AddEnded(const trace::Totals& totals);
 
  private:
+  // The file, open for one operation; fd() is negative, an error number, when it cannot be opened.
+  class Descriptor {
+   public:
+    explicit Descriptor(const TraceSink& sink);
+    ~Descriptor();
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    int fd() const { return fd_; }
+
+   private:
+    int fd_;
+  };
   struct Extent {
     uint8_t* memory;
     uint64_t offset;
@@ -70,9 +83,6 @@ class TraceSink {
 
   bool CreateFile(const Options& options, std::string_view program);
   bool MapHeader();
-  int Descriptor();
-  bool IsOurs(int fd) const;
-  int KeepHigh(int fd);
   bool FitsFileSizeLimit(uint64_t end) const;
   int Reserve(uint64_t offset, uint64_t bytes);
   const Extent* ExtentOf(const uint8_t* memory) const;
@@ -82,7 +92,6 @@ class TraceSink {
   trace::FileHeader* header_ = nullptr;
   bool shared_ = false;
   bool reported_ = false;
-  int fd_ = -1;
   uint64_t device_ = 0;
   uint64_t inode_ = 0;
   Extent extents_[trace::kMaxExtents] = {};

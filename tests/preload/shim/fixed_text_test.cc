@@ -14,7 +14,8 @@ TEST(FixedText, WritesTextAndNumbers) {
 
 TEST(FixedText, CutsWhatDoesNotFit) {
   FixedText<8> text;
-  text << "0123456789" << "more" << 77;
+  text << "0123456789"
+       << "more" << 77;
   EXPECT_EQ(text.view(), "0123456");
   text.CutTo(3);
   EXPECT_EQ(text.view(), "012");

@@ -75,8 +75,10 @@ TEST(Options, ByteNumbers) {
 TEST(Options, PageListsEveryRow) {
   std::ostringstream page;
   page << "# Options of the shim\n\n"
-          "`libplateau.so` reads these environment variables once, when the process starts; `plateau run` sets them from its\n"
-          "flags. A value that cannot be read gives one line on stderr and the default. Sizes take the suffixes K, M, G and T.\n\n"
+          "`libplateau.so` reads these environment variables once, when the process starts; `plateau run` "
+          "sets them from its\n"
+          "flags. A value that cannot be read gives one line on stderr and the default. Sizes take the "
+          "suffixes K, M, G and T.\n\n"
           "| variable | default | meaning |\n|---|---|---|\n";
   for (size_t i = 0; i < kOptionRowCount; ++i) {
     const OptionRow& row = kOptionRows[i];
