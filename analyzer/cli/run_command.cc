@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -121,6 +122,13 @@ absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::stri
   if (const std::string cuda = FindLibrary("libplateau_cuda.so");
       !cuda.empty() && !arguments.Has("no-cuda")) {
     launch.preload.push_back(cuda);
+  }
+  // The start-up hook of recorded interpreters: docs/steps.md.
+  if (const std::string hook = FindLibrary("plateau/python/plateau_site");
+      !hook.empty() && !arguments.Has("no-steps")) {
+    const char* before = std::getenv("PYTHONPATH");
+    const bool has_more = before != nullptr && *before != '\0';
+    launch.environment.emplace_back("PYTHONPATH", has_more ? absl::StrCat(hook, ":", before) : hook);
   }
   return launch;
 }

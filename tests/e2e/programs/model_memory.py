@@ -37,5 +37,5 @@ print(json.dumps({"truth": {
     "gradients": bytes_of(parameter.grad for parameter in trained.parameters()),
     "optimizer state": bytes_of(state),
     "frozen weights, buffers or data": bytes_of([*frozen.parameters(), *data.tensors]),
-    "batch data": bytes_of(kept),
+    "batch data": bytes_of([*kept, inputs, labels]),  # the last batch is still in the loop's variables
 }}))
