@@ -184,9 +184,10 @@ Verdict SiteJudge::JudgeNothingRetained() {
 bool SiteJudge::ExplainedByLoss() const {
   if (run_.lost_rate <= 0) return false;
   const SurvivorWindow window = Window();
+  const double survivors = Sum(Values(site_.surv_count).subspan(1, static_cast<size_t>(mature_)));
   const double lost_objects = run_.lost_rate * Sum(Values(site_.alloc_count).subspan(1));
   return Mean(window.bytes) <= kLossMultiple * run_.lost_rate * Mean(allocated()) ||
-         Sum(window.objects) <= lost_objects + 3 * std::sqrt(lost_objects) + 3;
+         survivors <= lost_objects + 3 * std::sqrt(lost_objects) + 3;
 }
 
 Verdict SiteJudge::Leak(const RetentionState& state, Verdict base, std::string component) const {
