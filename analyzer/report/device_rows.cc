@@ -28,8 +28,7 @@ size_t DeviceRows::RowOf(const DeviceObject& object) {
   return it->second;
 }
 
-void DeviceRows::Move(size_t pool, uint32_t bucket, double change) {
-  Curve& curve = pools_[pool];
+void DeviceRows::Move(Curve& curve, uint32_t bucket, double change) {
   if (curve.live.size() <= bucket) {
     curve.live.resize(bucket + 1, curve.now);
     curve.peak.resize(bucket + 1, curve.now);
@@ -44,12 +43,13 @@ void DeviceRows::OnBorn(const DeviceObject& object) {
   const double bytes = static_cast<double>(object.bytes);
   row.alloc_bytes += bytes;
   row.alloc_count += 1;
-  Move(PoolIndex(object.pool), object.birth_bucket, bytes);
+  Move(pools_[PoolIndex(object.pool)], object.birth_bucket, bytes);
+  if (object.is_torch_segment) Move(torch_segments_[object.device], object.birth_bucket, bytes);
   if (object.birth_bucket > last_bucket_) return;
   row.live_bytes += bytes;
   row.live_count += 1;
   row.peak_bytes = std::max(row.peak_bytes, row.live_bytes);
-  if (!object.is_graph_private) series_.OnAlloc(row.site, bytes, 1, object.birth_bucket);
+  if (IsJudged(object)) series_.OnAlloc(row.site, bytes, 1, object.birth_bucket);
 }
 
 void DeviceRows::OnDied(const DeviceObject& object, uint32_t bucket) {
@@ -57,11 +57,12 @@ void DeviceRows::OnDied(const DeviceObject& object, uint32_t bucket) {
   const double bytes = static_cast<double>(object.bytes);
   row.free_count += 1;
   if (object.birth_bucket == bucket) row.temporary_bytes += bytes;
-  Move(PoolIndex(object.pool), bucket, -bytes);
+  Move(pools_[PoolIndex(object.pool)], bucket, -bytes);
+  if (object.is_torch_segment) Move(torch_segments_[object.device], bucket, -bytes);
   if (bucket > last_bucket_ || object.birth_bucket > last_bucket_) return;
   row.live_bytes -= bytes;
   row.live_count -= 1;
-  if (!object.is_graph_private) series_.OnFree(row.site, object.birth_bucket, bytes, 1, bucket);
+  if (IsJudged(object)) series_.OnFree(row.site, object.birth_bucket, bytes, 1, bucket);
 }
 
 std::string DeviceRows::PoolName(Pool pool) const {
@@ -80,9 +81,30 @@ std::vector<verdict::PoolCurve> DeviceRows::Curves(uint32_t last) const {
       curve.live.push_back(is_known ? pool.live[bucket] : pool.now);
       curve.live_peak.push_back(is_known ? pool.peak[bucket] : pool.now);
     }
+    if (pool.pool.kind == DevicePool::Kind::kReserved) SetUsed(pool, &curve);
     curves.push_back(std::move(curve));
   }
   return curves;
+}
+
+void DeviceRows::SetUsed(const Curve& reserved, verdict::PoolCurve* curve) const {
+  const auto segments = torch_segments_.find(reserved.pool.device);
+  if (segments == torch_segments_.end()) return;
+  const Curve* tensors = nullptr;
+  for (const Curve& pool : pools_) {
+    const bool is_inside = pool.pool == DevicePool{DevicePool::Kind::kTensors, reserved.pool.device};
+    if (is_inside) tensors = &pool;
+  }
+  if (tensors == nullptr) return;
+  curve->reserved = curve->live;
+  for (size_t bucket = 0; bucket < curve->live.size(); ++bucket) {
+    const auto at = [bucket](const Curve& c, const std::vector<double>& values) {
+      return bucket < values.size() ? values[bucket] : c.now;
+    };
+    const double others = curve->reserved[bucket] - at(segments->second, segments->second.live);
+    curve->live[bucket] = others + at(*tensors, tensors->live);
+    curve->live_peak[bucket] = others + at(*tensors, tensors->peak);
+  }
 }
 
 double DeviceRows::LiveAt(DevicePool::Kind kind, uint32_t bucket) const {

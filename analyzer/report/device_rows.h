@@ -2,7 +2,9 @@
 //
 // Listens to the device ledger, keeps one row per (pool, stack) and feeds the sites' series. Device pools
 // overlap (tensors lie in what is reserved) and are not host memory, so they have their own curves and are
-// never added to the host's totals. What a CUDA graph holds for itself is counted in the rows but not judged.
+// never added to the host's totals. What a CUDA graph holds for itself is counted in the rows but not judged,
+// and neither are the segments of torch's caching allocator: it keeps them for reuse. The pool "device N
+// reserved" is judged as an allocator is: by what it holds beyond the tensors and the memory of others in it.
 #ifndef PLATEAU_ANALYZER_REPORT_DEVICE_ROWS_H_
 #define PLATEAU_ANALYZER_REPORT_DEVICE_ROWS_H_
 
@@ -46,9 +48,14 @@ class DeviceRows final : public replay::DevicePoolListener {
     std::vector<double> peak;
     double now = 0;
   };
+  static bool IsJudged(const replay::DeviceObject& object) {
+    return !object.is_graph_private && !object.is_torch_segment;
+  }
+  static void Move(Curve& curve, uint32_t bucket, double change);
+  // What is used of a reserved pool: tensors, and what is not torch's.
+  void SetUsed(const Curve& reserved, verdict::PoolCurve* curve) const;
   size_t PoolIndex(const replay::DevicePool& pool);
   size_t RowOf(const replay::DeviceObject& object);
-  void Move(size_t pool, uint32_t bucket, double change);
 
   const replay::Definitions& definitions_;
   replay::SiteTable& sites_;
@@ -57,6 +64,7 @@ class DeviceRows final : public replay::DevicePoolListener {
   std::vector<Curve> pools_;
   std::vector<replay::StackRow> rows_;
   std::map<std::pair<size_t, uint32_t>, size_t> index_;  // (pool, node) -> row
+  std::map<int32_t, Curve> torch_segments_;              // by device
 };
 
 }  // namespace plateau::report

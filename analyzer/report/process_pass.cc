@@ -103,6 +103,7 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
     ending.age_bytes[series::AgeBucket(last > object.birth ? last - object.birth : 0)] += object.bytes;
   };
   pass->replay = replay::ReplayHeap(*pass->reader, pass->definitions, replay_options);
+  device_ledger.Finish();
   pass->endings.resize(pass->site_count());
   for (size_t row = 0; row < by_row.size(); ++row) {
     SiteEnding& site = pass->endings[pass->replay.stacks[row].site];
