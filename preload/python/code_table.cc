@@ -39,8 +39,8 @@ constinit std::atomic<uint64_t> g_address_reuses{0};
 // Names that are not ASCII are decoded here, not on a stack whose size nobody knows.
 struct Scratch {
   std::atomic<bool> taken;
-  char file[trace::kMaxNameBytes];
-  char name[trace::kMaxNameBytes];
+  char file[trace::kMaxNameBytes] = {};
+  char name[trace::kMaxNameBytes] = {};
 };
 constexpr size_t kScratches = 16;
 constinit Scratch g_scratches[kScratches];
