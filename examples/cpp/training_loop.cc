@@ -2,7 +2,8 @@
 // request a leak.
 //
 //   training_loop          healthy; expected verdict: steady
-//   training_loop --leak   keeps each batch; expected verdict: leak, at the line marked LEAK
+//   training_loop --leak   keeps each batch at the line marked LEAK; expected verdict: inconclusive, and leak with
+//                          --epoch-steps 45, because no DataLoader tells the length of an epoch
 //
 // Prints its own counts as JSON, as the Python examples do.
 #include <torch/torch.h>
