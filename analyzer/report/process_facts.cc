@@ -95,8 +95,7 @@ std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
     o.device_live_bytes = Round(s.device_live);
     o.device_reserved_bytes = Round(s.device_reserved);
     o.cgroup_bytes = Round(s.cgroup);
-    const series::LedgerParts parts =
-        i < pass.analysis.ledger.size() ? pass.analysis.ledger[i] : series::Decompose(s);
+    const series::LedgerParts parts = series::Decompose(s);
     o.live_bytes = Round(parts.live);
     o.allocator_gap_bytes = Round(parts.allocator_gap);
     o.own_bytes = Round(parts.own);

@@ -284,6 +284,7 @@ class Builder {
       const std::string what = l.Text("kind", "anonymous");
       const MapKind map_kind = what == "file"     ? MapKind::kFile
                                : what == "shared" ? MapKind::kShared
+                               : what == "arena"  ? MapKind::kArena
                                                   : MapKind::kAnonymous;
       return w.Map({n("address"), n("bytes"), n32("prot"), n32("flags"), map_kind, n32("stack")});
     }

@@ -352,6 +352,7 @@ TEST(HeapReplayTest, PymallocArenasAreNotCountedBesideTheirContents) {
   const Replayed r = Replay(R"(
 map address=0x700000 bytes=1048576 prot=3 stack=1
 map address=0xA00000 bytes=1048576 prot=3 stack=2
+map address=0xC00000 bytes=16384 prot=3 kind=arena stack=2
 alloc_in source=1 address=0x700040 bytes=48 stack=3
 alloc_in source=1 address=0x700080 bytes=64 stack=3
 free_in source=1 address=0x700040
@@ -359,7 +360,7 @@ free_in source=1 address=0x700040
   EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 1)), 0);
   EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 2)), 1048576);
   EXPECT_EQ(Live(r, SiteOf(Pool::kPython, 3)), 64);
-  EXPECT_EQ(r.pools[static_cast<size_t>(Pool::kArena)].live_bytes, 1048576);
+  EXPECT_EQ(r.pools[static_cast<size_t>(Pool::kArena)].live_bytes, 1048576 + 16384);
 }
 
 TEST(HeapReplayTest, TensorsAreCountedAmongTheSurvivors) {

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""`plateau run` on whole programs: exit codes, signals, what is recorded and what is said about bad input."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ.get("PLATEAU_BUILD", "build/dev"))
+PLATEAU = str(BUILD / "bin" / "plateau")
+
+KEEPER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+void* volatile kept[1000];
+__attribute__((noinline)) static void keep(int i) {
+  kept[i] = malloc(20002);  /* the line of the site */
+  memset((void*)kept[i], 1, 20002);
+}
+int main(int argc, char** argv) {
+  for (int i = 0; i < 300; ++i) {
+    keep(i);
+    void* volatile brief = malloc(30003);
+    free(brief);
+  }
+  puts("output");
+  fflush(stdout);
+  if (argc > 1 && !strcmp(argv[1], "hang")) pause();
+  if (argc > 1 && !strcmp(argv[1], "abort")) abort();
+  return argc > 1 ? atoi(argv[1]) : 0;
+}
+"""
+
+
+def run(*arguments, **options):
+    return subprocess.run([PLATEAU, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+
+
+class LauncherTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="plateau-launcher-"))
+        source = cls.directory / "keeper.c"
+        source.write_text(KEEPER)
+        cls.program = cls.directory / "keeper"
+        subprocess.run(["cc", "-g", "-O1", "-o", cls.program, source], check=True)
+        cls.line = KEEPER.split("\n").index("  kept[i] = malloc(20002);  /* the line of the site */") + 1
+
+    def record(self, name, *arguments, options=("--exact",)):
+        out = self.directory / name
+        done = run("run", *options, "-o", out, "--", self.program, *arguments)
+        return out, done
+
+    def report(self, recording):
+        done = run("report", recording, "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_exit_code_and_output_are_the_programs_own(self):
+        out, done = self.record("code", 7)
+        self.assertEqual(done.returncode, 7)
+        self.assertEqual(done.stdout, "output\n")
+        self.assertIn("keep", done.stderr)
+        self.assertEqual(self.report(out)["recording"]["ending"], "exit 7")
+
+    def test_site_has_the_line_and_every_byte(self):
+        out, _ = self.record("site")
+        report = self.report(out)
+        site = report["sites"][0]
+        self.assertEqual((site["line"], site["function"]), (self.line, "keep"))
+        self.assertEqual((site["retained_bytes"], site["retained_count"]), (300 * 20002, 300))
+        for field in ("retained_bytes", "peak_bytes", "alloc_bytes", "temporary_bytes", "alloc_count"):
+            parts = sum(row[field] for row in report["sites"] + report["totals"]["leftovers"])
+            self.assertEqual(parts, report["totals"][field], field)
+
+    def test_default_mode_records_large_requests_exactly(self):
+        out, _ = self.record("default", options=())
+        self.assertEqual(self.report(out)["sites"][0]["retained_bytes"], 300 * 20002)
+
+    def test_killed_program_gives_128_plus_signal_and_a_whole_recording(self):
+        out, done = self.record("abort", "abort")
+        self.assertEqual(done.returncode, 128 + signal.SIGABRT)
+        report = self.report(out)
+        self.assertEqual(report["recording"]["ending"], "signal %d" % signal.SIGABRT)
+        self.assertEqual(report["sites"][0]["retained_bytes"], 300 * 20002)
+
+    def test_signal_to_the_launcher_reaches_the_program(self):
+        out = self.directory / "term"
+        launcher = subprocess.Popen([PLATEAU, "run", "--exact", "-o", out, "--", self.program, "hang"],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(launcher.stdout.readline(), "output\n")
+        # A running program is read like any other.
+        self.assertEqual(self.report(out)["sites"][0]["retained_bytes"], 300 * 20002)
+        launcher.send_signal(signal.SIGTERM)
+        launcher.communicate(timeout=60)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(self.report(out)["sites"][0]["retained_bytes"], 300 * 20002)
+
+    def test_missing_program_is_127_and_leaves_nothing_behind(self):
+        out = self.directory / "missing"
+        done = run("run", "-o", out, "--", "/nonexistent/program")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("command not found", done.stderr)
+        self.assertFalse(out.exists())
+
+    def test_packing_loses_nothing(self):
+        raw, _ = self.record("raw", options=("--exact", "--no-pack"))
+        before = self.report(raw)
+        self.assertEqual(run("pack", raw).returncode, 0)
+        after = self.report(raw)
+        for field in ("totals", "drops", "steps"):
+            self.assertEqual(before[field], after[field])
+
+    def test_preload_of_the_user_is_kept(self):
+        done = run("run", "--no-report", "-q", "-o", self.directory / "env", "--", "sh", "-c", "echo $LD_PRELOAD",
+                   env={**os.environ, "LD_PRELOAD": "libm.so.6"})
+        self.assertRegex(done.stdout, r"libplateau\.so.*:libm\.so\.6\n$")
+
+    def test_bad_input_has_one_line_and_its_own_code(self):
+        text, empty, bare = self.directory / "text.plt", self.directory / "empty.plt", self.directory / "bare"
+        text.write_text("this is no trace, but long enough to be looked at\n")
+        empty.write_text("")
+        bare.mkdir(exist_ok=True)
+        newer = bytearray(next(self.record("version")[0].glob("*.plt")).read_bytes())
+        newer[8] = 99
+        (self.directory / "newer.plt").write_bytes(newer)
+        (self.directory / "cut.plt").write_bytes(newer[:8] + b"\x01\x00" + newer[10:1000])
+        for name, code, words in ((text, 3, "not a Plateau trace"), (empty, 3, "empty file"), (bare, 3, "no traces"),
+                                  (self.directory / "none", 3, "no such file"), (self.directory / "cut.plt", 3, "truncated"),
+                                  (self.directory / "newer.plt", 4, "newer Plateau")):
+            done = run("report", name)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (code, 1), done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertIn(str(name), done.stderr)
+        self.assertEqual(run("report").returncode, 2)
+        self.assertEqual(run("reprot", "x").returncode, 2)
+
+
+if __name__ == "__main__":
+    if not (BUILD / "lib" / "libplateau.so").exists():
+        print("no shim in this build")
+        sys.exit(77)
+    unittest.main(verbosity=2)
