@@ -8,14 +8,14 @@ LiveObject* LiveTable::Find(uint64_t address) {
   const uint64_t hash = Hash(address);
   Shard& shard = shards_[hash >> 56];
   if (shard.mask == 0 || address == 0) return nullptr;
-  for (size_t i = hash & shard.mask;; i = (i + 1) & shard.mask) {
+  for (size_t i = SlotOf(hash, shard.mask);; i = (i + 1) & shard.mask) {
     if (shard.slots[i].address == address) return &shard.slots[i];
     if (shard.slots[i].address == 0) return nullptr;
   }
 }
 
 void LiveTable::Place(Shard* shard, const LiveObject& object) {
-  size_t i = Hash(object.address) & shard->mask;
+  size_t i = SlotOf(Hash(object.address), shard->mask);
   while (shard->slots[i].address != 0) i = (i + 1) & shard->mask;
   shard->slots[i] = object;
 }
@@ -34,7 +34,7 @@ void LiveTable::Grow(Shard* shard) {
 void LiveTable::Insert(const LiveObject& object) {
   assert(object.address != 0);
   Shard& shard = shards_[Hash(object.address) >> 56];
-  if (shard.mask == 0 || shard.used * 8 >= (shard.mask + 1) * 7) Grow(&shard);
+  if (shard.mask == 0 || shard.used * 8 >= (shard.mask + 1) * 5) Grow(&shard);
   Place(&shard, object);
   ++shard.used;
   ++size_;
@@ -48,7 +48,7 @@ void LiveTable::Erase(LiveObject* object) {
     const LiveObject& next = shard.slots[i];
     if (next.address == 0) break;
     // `next` may move into the hole unless its own place lies behind the hole.
-    const size_t home = Hash(next.address) & shard.mask;
+    const size_t home = SlotOf(Hash(next.address), shard.mask);
     if (((i - home) & shard.mask) < ((i - hole) & shard.mask)) continue;
     shard.slots[hole] = next;
     hole = i;
