@@ -9,15 +9,22 @@ namespace plateau::cli {
 const Command& RunCommand();
 const Command& ReportCommand();
 const Command& SitesCommand();
+const Command& WatchCommand();
+const Command& DiffCommand();
+const Command& CheckCommand();
+const Command& ExportCommand();
+const Command& BundleCommand();
 const Command& PackCommand();
 const Command& DoctorCommand();
 const Command& DumpCommand();
 const Command& VerdictCommand();
+const Command& CompletionCommand();
 
 const std::vector<const Command*>& CommandTable() {
   static const std::vector<const Command*> table = {
-      &RunCommand(),    &ReportCommand(), &SitesCommand(),   &PackCommand(),
-      &DoctorCommand(), &DumpCommand(),   &VerdictCommand(),
+      &RunCommand(),   &ReportCommand(),  &SitesCommand(),      &WatchCommand(), &DiffCommand(),
+      &CheckCommand(), &ExportCommand(),  &BundleCommand(),     &PackCommand(),  &DoctorCommand(),
+      &DumpCommand(),  &VerdictCommand(), &CompletionCommand(),
   };
   return table;
 }

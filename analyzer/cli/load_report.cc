@@ -16,6 +16,7 @@
 #include "analyzer/base/input_file.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/reader/recording.h"
+#include "analyzer/report/bundle/bundle.h"
 #include "analyzer/report/json_report.h"
 
 namespace plateau::cli {
@@ -71,6 +72,15 @@ absl::StatusOr<report::BuildOptions> ParseAnalysisOptions(const Arguments& argum
 
 absl::StatusOr<report::ReportModel> LoadReport(const std::vector<std::string>& paths,
                                                const report::BuildOptions& options) {
+  if (paths.size() == 1 && absl::EndsWith(paths[0], ".tar.zst")) {
+    PLATEAU_ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(paths[0]));
+    absl::StatusOr<report::ReportModel> model = report::OpenBundle(bytes);
+    if (!model.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(paths[0], ": ", std::string(model.status().message())));
+    }
+    return model;
+  }
   if (paths.size() == 1 && absl::EndsWith(paths[0], ".json")) {
     PLATEAU_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(paths[0]));
     absl::StatusOr<report::ReportModel> model = report::ReadJsonReport(text);

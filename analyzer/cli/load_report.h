@@ -18,7 +18,7 @@ std::vector<Option> AnalysisOptions();
 std::vector<Option> WithAnalysisOptions(std::vector<Option> own);
 absl::StatusOr<report::BuildOptions> ParseAnalysisOptions(const Arguments& arguments);
 
-// The model of recordings (directories or traces), or of one report that was written as JSON.
+// The model of recordings (directories or traces), of one report that was written as JSON, or of a bundle.
 absl::StatusOr<report::ReportModel> LoadReport(const std::vector<std::string>& paths,
                                                const report::BuildOptions& options);
 

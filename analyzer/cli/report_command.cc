@@ -10,6 +10,7 @@
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/load_report.h"
+#include "analyzer/cli/table_options.h"
 #include "analyzer/report/card.h"
 #include "analyzer/report/html_report.h"
 #include "analyzer/report/json_report.h"
@@ -52,26 +53,11 @@ absl::StatusOr<int> RunReport(const Arguments& arguments) {
 
 absl::StatusOr<int> RunSites(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(report::BuildOptions options, ParseAnalysisOptions(arguments));
-  report::TableOptions table;
-  PLATEAU_ASSIGN_OR_RETURN(const int64_t top, arguments.Integer("top", 40));
-  table.top = static_cast<size_t>(top);
-  const std::string sort = arguments.Value("sort", "retained"), group = arguments.Value("group", "site");
-  const auto sort_key = report::ParseSortKey(sort);
-  if (!sort_key)
-    return absl::InvalidArgumentError(
-        absl::StrCat("--sort=", sort, ": not retained, growth, peak, temporary or allocations"));
-  const auto grouping = report::ParseGrouping(group);
-  if (!grouping)
-    return absl::InvalidArgumentError(
-        absl::StrCat("--group=", group, ": not site, file, function, module, pool or phase"));
-  table.sort = *sort_key;
-  table.group = *grouping;
-  table.filter.pool = arguments.Value("pool");
-  table.filter.text = arguments.Value("match");
+  PLATEAU_ASSIGN_OR_RETURN(const ParsedTable parsed, ParseTableOptions(arguments, 40));
   options.with_stacks = false;
   PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
   PLATEAU_RETURN_IF_ERROR(WriteOutput(
-      "-", report::WriteSiteTable(model, table,
+      "-", report::WriteSiteTable(model, parsed.table,
                                   {.color = WantsColor(STDOUT_FILENO), .columns = Columns(STDOUT_FILENO)})));
   return kExitOk;
 }
@@ -118,26 +104,10 @@ const Command& SitesCommand() {
           "Each line is a site: the innermost frame of your code (docs/sites.md). The last lines add up what "
           "is not shown, so "
           "that the table equals the total.",
-      .options = WithAnalysisOptions(
-          {{.name = "sort",
-            .value = "KEY",
-            .help = "retained, growth, peak, temporary or allocations.",
-            .default_value = "retained"},
-           {.name = "group",
-            .value = "KEY",
-            .help = "Add up by site, file, function, module, pool or phase.",
-            .default_value = "site"},
-           {.name = "top",
-            .letter = 'n',
-            .value = "N",
-            .help = "Lines to show; 0 for all.",
-            .default_value = "40"},
-           {.name = "pool", .value = "NAME", .help = "Only this pool.", .default_value = "all"},
-           {.name = "match",
-            .value = "TEXT",
-            .help = "Only sites with this in their name or file.",
-            .default_value = "all"}}),
+      .options = WithAnalysisOptions(TableOptionList("40")),
       .examples = {{"plateau sites rec/ --sort growth", "what grows fastest"},
+                   {"plateau sites rec/ --from-step 100 --path 'data/*.py'",
+                    "what was born late, of these files"},
                    {"plateau sites rec/ --site leaf --top 10", "the functions that call the allocator"}},
       .min_positional = 1,
       .run = RunSites};
