@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/cli/command.h"
@@ -99,6 +100,22 @@ void Say(const Arguments& arguments, const std::string& sentence) {
   if (!arguments.Has("quiet")) absl::FPrintF(stderr, "plateau: %s\n", sentence);
 }
 
+// Whether a program could find a CUDA driver here: a device of it, or its library where loaders look.
+bool HasCudaDriver() {
+  std::vector<std::string> directories = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
+                                          "/usr/lib/wsl/lib", "/usr/local/nvidia/lib64"};
+  if (const char* path = std::getenv("LD_LIBRARY_PATH")) {
+    for (const absl::string_view part : absl::StrSplit(path, ':', absl::SkipEmpty()))
+      directories.emplace_back(part);
+  }
+  std::error_code ignored;
+  if (fs::exists("/dev/nvidiactl", ignored)) return true;
+  for (const std::string& directory : directories) {
+    if (fs::exists(directory + "/libcuda.so.1", ignored)) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::string& directory) {
   Launch launch;
   launch.program = arguments.program();
@@ -119,9 +136,13 @@ absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::stri
         "plateau run: libplateau.so is not in ../lib beside this program; install or build it first");
   }
   launch.preload.push_back(shim);
-  if (const std::string cuda = FindLibrary("libplateau_cuda.so");
-      !cuda.empty() && !arguments.Has("no-cuda")) {
-    launch.preload.push_back(cuda);
+  if (!arguments.Has("no-cuda") && (arguments.Has("cuda") || HasCudaDriver())) {
+    const std::string cuda = FindLibrary("libplateau_cuda.so");
+    if (cuda.empty() && arguments.Has("cuda")) {
+      return absl::InternalError(
+          "plateau run: libplateau_cuda.so is not in ../lib beside this program; install or build it first");
+    }
+    if (!cuda.empty()) launch.preload.push_back(cuda);
   }
   // The start-up hook of recorded interpreters: docs/steps.md.
   if (const std::string hook = FindLibrary("plateau/python/plateau_site");
@@ -235,6 +256,7 @@ const Command& RunCommand() {
             .default_value = "leaf"},
            {.name = "no-steps", .help = "Do not look for training steps and tensors in torch."},
            {.name = "no-follow", .help = "Do not record child processes."},
+           {.name = "cuda", .help = "Load the CUDA part also where no driver is found."},
            {.name = "no-cuda", .help = "Do not load the CUDA part."},
            {.name = "html",
             .value = "FILE",

@@ -75,6 +75,7 @@ struct ProcessHeadline {
   std::vector<double> axis_steps;
   std::vector<double> axis_seconds;
   double peak_step = 0;
+  double peak_bytes = 0;
   std::string command;
   std::string ending;
   std::string clock_sentence;
@@ -138,6 +139,7 @@ class ReportBuilder {
     h.verdict = pass.analysis.process;
     h.words = ToReport(pass.analysis.process.headline, pass.input.run);
     h.steps = StepsOf(pass.clock);
+    h.peak_bytes = pass.replay.peak_bytes;
     h.ledger = LedgerOf(pass);
     for (const verdict::PoolAnalysis& pool : pass.analysis.pools) {
       h.pools.push_back({pool.name, std::string(verdict::VerdictName(pool.verdict.kind)),
@@ -365,9 +367,12 @@ class ReportBuilder {
   }
 
   void Finish() {
-    std::vector<const verdict::ProcessVerdict*> verdicts;
-    for (const ProcessHeadline& h : headlines_) verdicts.push_back(&h.verdict);
-    const size_t chosen = verdict::HeadlineProcess(verdicts);
+    std::vector<verdict::ProcessWeight> processes;
+    for (const ProcessHeadline& candidate : headlines_) {
+      processes.push_back(
+          {&candidate.verdict, static_cast<double>(candidate.steps.count), candidate.peak_bytes});
+    }
+    const size_t chosen = verdict::HeadlineProcess(processes);
     ProcessHeadline& h = headlines_[chosen];
     model_.tool_version = PLATEAU_VERSION;
     model_.verdict = std::move(h.words);

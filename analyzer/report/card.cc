@@ -166,12 +166,16 @@ class Card {
       if (!detail.empty() && i < 2)
         Line(Style(kDim, absl::StrCat("    ", MiddleEllipsis(Printable(detail), options_.columns - 4))));
     }
-    int64_t rest = model_.totals.retained_bytes;
+    // The sites of all pools; the totals are those of the host alone.
+    int64_t all = 0;
+    for (const Site& site : model_.sites) all += site.retained_bytes;
+    for (const Leftover& leftover : model_.leftovers) all += leftover.retained_bytes;
+    int64_t rest = all;
     for (size_t i = 0; i < shown; ++i) rest -= sites[i]->retained_bytes;
     if (model_.sites.size() > shown) {
       Line(Style(kDim, absl::StrCat("    ", HumanCount(model_.sites.size() - shown),
                                     " more sites and leftovers hold ", FormatBytes(rest), " of ",
-                                    FormatBytes(model_.totals.retained_bytes))));
+                                    FormatBytes(all))));
     }
   }
 

@@ -82,8 +82,12 @@ std::vector<std::string> SourcesOf(const ProcessPass& pass) {
 
 std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
   std::vector<LedgerSample> out;
+  // The interpreter's tidying up behind the last step is no part of the run's curve.
+  const bool has_teardown = pass.clock.step_count() > 0;
+  const uint64_t end = has_teardown ? pass.clock.BucketEnd(pass.clock.last_bucket()) : 0;
   for (size_t i = 0; i < pass.ledger.size(); ++i) {
     const series::LedgerSample& s = pass.ledger[i];
+    if (has_teardown && s.time_seconds > pass.Seconds(end)) continue;
     LedgerSample o;
     o.time_seconds = s.time_seconds;
     o.step = s.step;

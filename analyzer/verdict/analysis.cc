@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/verdict/sentence.h"
@@ -291,12 +292,29 @@ Analysis RunAnalysis(const AnalysisInput& input) {
   return analysis;
 }
 
-size_t HeadlineProcess(const std::vector<const ProcessVerdict*>& processes) {
-  size_t worst = 0;
-  for (size_t i = 1; i < processes.size(); ++i) {
-    if (SeverityRank(processes[i]->headline.kind) < SeverityRank(processes[worst]->headline.kind)) worst = i;
+size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
+  constexpr double kNotSmall = 0.1;  // of the largest process
+  double most_steps = 0;
+  double largest = 0;
+  for (const ProcessWeight& p : processes) {
+    most_steps = std::max(most_steps, p.steps);
+    largest = std::max(largest, p.peak_bytes);
   }
-  return worst;
+  const auto counts = [&](const ProcessWeight& p) {
+    if (p.steps > 0 || most_steps == 0) return p.steps > 0 || p.peak_bytes >= kNotSmall * largest;
+    const VerdictKind kind = p.verdict->headline.kind;
+    const bool unbounded =
+        kind == VerdictKind::kLeak || kind == VerdictKind::kSlowLeak || kind == VerdictKind::kStaircase;
+    return unbounded && p.peak_bytes >= kNotSmall * largest;
+  };
+  const auto rank = [&](const ProcessWeight& p) {
+    return std::tuple(counts(p) ? 0 : 1, SeverityRank(p.verdict->headline.kind), -p.steps, -p.peak_bytes);
+  };
+  size_t chosen = 0;
+  for (size_t i = 1; i < processes.size(); ++i) {
+    if (rank(processes[i]) < rank(processes[chosen])) chosen = i;
+  }
+  return chosen;
 }
 
 }  // namespace plateau::verdict

@@ -84,9 +84,16 @@ struct Analysis {
 
 Analysis RunAnalysis(const AnalysisInput& input);
 
-// Which of several processes of a recording has the verdict to headline: the most severe, the earlier one
-// among equals.
-size_t HeadlineProcess(const std::vector<const ProcessVerdict*>& processes);
+struct ProcessWeight {
+  const ProcessVerdict* verdict;
+  double steps;  // training steps of its own; 0 for launchers, shells and workers
+  double peak_bytes;
+};
+
+// Which of several processes of a recording has the verdict to headline: the most severe of those that train;
+// a process that does not train counts only when none does, or when it grows without bound and is not small.
+// Among equals the one with more steps, then the larger one, then the earlier one.
+size_t HeadlineProcess(const std::vector<ProcessWeight>& processes);
 
 }  // namespace plateau::verdict
 

@@ -269,8 +269,15 @@ TEST(AnalysisTest, MostSevereProcessIsTheHeadline) {
   steady.headline.kind = VerdictKind::kSteady;
   leak.headline.kind = VerdictKind::kSlowLeak;
   undecided.headline.kind = VerdictKind::kInconclusive;
-  EXPECT_EQ(HeadlineProcess({&steady, &undecided, &leak}), 2u);
-  EXPECT_EQ(HeadlineProcess({&steady, &steady}), 0u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e6}, {&undecided, 100, 1e6}, {&leak, 100, 1e6}}), 2u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e6}, {&steady, 100, 1e6}}), 0u);
+  // A launcher says nothing about the training it started, however little can be said of the launcher.
+  EXPECT_EQ(HeadlineProcess({{&undecided, 0, 1e5}, {&steady, 100, 1e9}}), 1u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 0, 1e5}, {&steady, 0, 1e9}}), 1u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 10, 1e9}, {&steady, 100, 1e9}}), 1u);
+  // A worker that grows without bound does count, unless it is small.
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&leak, 0, 5e8}}), 1u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&leak, 0, 1e6}}), 0u);
 }
 
 }  // namespace
