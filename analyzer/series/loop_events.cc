@@ -102,7 +102,8 @@ class Collector {
       for (OptimizerEvent& step : events_.optimizer_steps) step.site = 0;
     }
     CloseBackward(end_time_);
-    CloseFetch(end_time_);
+    // A run that was killed inside a fetch: it brought no batch, and nobody knows whether it would have.
+    if (is_fetch_open_) events_.fetches.pop_back();
     for (size_t i : open_phases_) events_.phases[i].end = end_time_;
     std::sort(events_.phases.begin(), events_.phases.end(),
               [](const PhaseEvent& a, const PhaseEvent& b) { return a.begin < b.begin; });
@@ -138,7 +139,7 @@ class Collector {
       case MarkKind::kFetchBegin:
         CloseBackward(mark.time);
         CloseFetch(mark.time);
-        events_.fetches.push_back({mark.time, mark.time, mark.value, false, false});
+        events_.fetches.push_back({mark.time, mark.time, mark.value, false, true});
         is_fetch_open_ = true;
         break;
       case MarkKind::kFetchEnd:

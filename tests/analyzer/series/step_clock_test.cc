@@ -324,6 +324,22 @@ TEST(StepClockTest, TheBusiestThreadIsTheClock) {
   EXPECT_THAT(clock.sentence(), HasSubstr("1 other thread also took optimizer steps"));
 }
 
+TEST_P(EveryWay, RunKilledInsideAFetchIsReadLikeAnyOther) {
+  for (const bool is_in_training : {true, false}) {
+    MarkLog log;
+    const LoopTextOptions options = {.has_sites = GetParam() != kUnknown,
+                                     .has_one_site = GetParam() == kAllEqual};
+    const uint64_t end =
+        AddLoop(&log, Times(3, Times(5, "fzbs") + "vvvyvvy") + (is_in_training ? "" : "v"), 100, options);
+    log.Add(end, 1, trace::MarkKind::kFetchBegin, trace::MarkSource::kRecordFunction, 0, {});
+    const StepClock clock = ClockOf(&log, end + 10);
+    EXPECT_EQ(clock.step_count(), 15u);
+    EXPECT_EQ(clock.complete_epochs(), 0u);
+    EXPECT_EQ(clock.evaluations().size(), 3u);
+    EXPECT_EQ(clock.confidence(), Confidence::kHigh);
+  }
+}
+
 TEST(StepClockTest, CutRunHasAnIncompleteEpoch) {
   const StepClock clock = ClockOf(Times(10, "fzbs") + "x" + Times(4, "fzbs") + "fz");
   ASSERT_EQ(clock.epochs().size(), 2u);
