@@ -99,7 +99,7 @@ std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
     o.device_live_bytes = Round(s.device_live);
     o.device_reserved_bytes = Round(s.device_reserved);
     o.cgroup_bytes = Round(s.cgroup);
-    const series::LedgerParts parts = series::Decompose(s);
+    const series::LedgerParts& parts = pass.analysis.ledger[i];
     o.live_bytes = Round(parts.live);
     o.allocator_gap_bytes = Round(parts.allocator_gap);
     o.own_bytes = Round(parts.own);

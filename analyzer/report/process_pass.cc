@@ -139,15 +139,8 @@ double Field(const replay::TimedLedger& reading, LedgerField field) {
   return it == reading.fields.end() ? 0 : static_cast<double>(it->second);
 }
 
-// The allocator is asked less often than the system, because asking is dear. In between, what it holds is
-// taken to be what it held before, or what is live when that is more.
-bool KnowsAllocator(const replay::TimedLedger& reading) {
-  return reading.fields.contains(LedgerField::kAllocatorArenaBytes);
-}
-
 std::vector<series::LedgerSample> Ledger(const ProcessPass& pass) {
   std::vector<series::LedgerSample> samples;
-  double held = 0;
   for (size_t i = 0; i < pass.definitions.ledger.size(); ++i) {
     const replay::TimedLedger& reading = pass.definitions.ledger[i];
     const auto& live = pass.replay.ledger[i].pool_bytes;
@@ -161,11 +154,9 @@ std::vector<series::LedgerSample> Ledger(const ProcessPass& pass) {
     s.rss_shmem = Field(reading, LedgerField::kRssShmemBytes);
     s.mapped_live = pool(Pool::kMmap) + pool(Pool::kArena);
     s.live = pool(Pool::kHeap);
-    if (KnowsAllocator(reading)) {
-      held = Field(reading, LedgerField::kAllocatorArenaBytes) +
-             Field(reading, LedgerField::kAllocatorMmapBytes);
-    }
-    s.allocator_held = std::max(held, s.live);
+    // Both absent, and so 0, where the allocator was not asked: asking is dear.
+    s.allocator_held =
+        Field(reading, LedgerField::kAllocatorArenaBytes) + Field(reading, LedgerField::kAllocatorMmapBytes);
     s.live_peak = std::max(pass.replay.ledger[i].live_peak_bytes, s.live + s.mapped_live);
     s.pinned = pass.device->LiveAt(replay::DevicePool::Kind::kPinned, bucket);
     s.device_live = pass.device->LiveAt(replay::DevicePool::Kind::kTensors, bucket);
@@ -306,11 +297,7 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& p
     input.site_traits.push_back(pass->series->Traits(site));
   }
   DescribeSites(pass.get());
-  // Growth is judged on readings that know what the allocator held, when there are any.
-  for (size_t i = 0; i < pass->ledger.size(); ++i) {
-    if (KnowsAllocator(pass->definitions.ledger[i])) input.ledger.push_back(pass->ledger[i]);
-  }
-  if (input.ledger.empty()) input.ledger = pass->ledger;
+  input.ledger = pass->ledger;
   input.pools = pass->device->Curves(pass->clock.last_bucket());
   pass->analysis = verdict::RunAnalysis(input);
   return pass;
