@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -91,8 +92,9 @@ class ReportBuilder {
   absl::StatusOr<ReportModel> Run() {
     absl::Status last_error =
         absl::FailedPreconditionError(absl::StrCat(recording_.path, ": no traces in it"));
+    AnalyzeWorkers();
     for (const reader::TraceFile& trace : recording_.traces) {
-      auto pass = AnalyzeProcess(trace.path, options_.process, &symbolizer_);
+      auto pass = Analyze(trace);
       if (!pass.ok()) {
         last_error = pass.status();
         notes_.push_back(std::string(pass.status().message()));
@@ -106,6 +108,31 @@ class ReportBuilder {
   }
 
  private:
+  // Forked workers come first: what they copy of their parent's pages belongs to the parent's verdict.
+  void AnalyzeWorkers() {
+    absl::flat_hash_set<uint32_t> pids;
+    for (const reader::TraceFile& trace : recording_.traces) pids.insert(trace.header.pid);
+    for (const reader::TraceFile& trace : recording_.traces) {
+      if (!pids.contains(trace.header.parent_pid)) continue;
+      auto pass = AnalyzeProcess(trace.path, options_.process, &symbolizer_);
+      if (!pass.ok() || (*pass)->definitions.Info("role") != "forked worker") continue;
+      workers_[trace.header.parent_pid].push_back(WorkerOf(**pass));
+      analyzed_[trace.path] = *std::move(pass);
+    }
+  }
+
+  absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const reader::TraceFile& trace) {
+    if (const auto done = analyzed_.find(trace.path); done != analyzed_.end()) {
+      std::unique_ptr<ProcessPass> pass = std::move(done->second);
+      analyzed_.erase(done);
+      return pass;
+    }
+    ProcessOptions options = options_.process;
+    if (const auto found = workers_.find(trace.header.pid); found != workers_.end())
+      options.workers = found->second;
+    return AnalyzeProcess(trace.path, options, &symbolizer_);
+  }
+
   void AddProcess(const ProcessPass& pass) {
     if (headlines_.empty())
       start_seconds_ = static_cast<double>(pass.reader->header().start_realtime_ns) * 1e-9;
@@ -476,6 +503,8 @@ class ReportBuilder {
       r.notes.push_back(absl::StrCat("no symbols: ", problem));
   }
 
+  absl::flat_hash_map<uint32_t, std::vector<series::WorkerSeries>> workers_;  // by the pid of their parent
+  absl::flat_hash_map<std::string, std::unique_ptr<ProcessPass>> analyzed_;   // by path
   const reader::Recording& recording_;
   const BuildOptions& options_;
   ReportModel model_;

@@ -111,6 +111,24 @@ std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
   return out;
 }
 
+series::WorkerSeries WorkerOf(const ProcessPass& pass) {
+  series::WorkerSeries worker;
+  worker.pid = static_cast<int>(pass.reader->header().pid);
+  for (size_t i = 0; i < pass.definitions.ledger.size(); ++i) {
+    const auto& fields = pass.definitions.ledger[i].fields;
+    const auto dirty = fields.find(trace::LedgerField::kPrivateDirtyBytes);
+    if (dirty == fields.end()) continue;
+    const series::LedgerSample& sample = pass.ledger[i];
+    if (worker.private_bytes.empty()) {
+      const auto shared = fields.find(trace::LedgerField::kSharedBytes);
+      if (shared != fields.end()) worker.shared_at_fork_bytes = static_cast<double>(shared->second);
+    }
+    worker.private_bytes.push_back(std::max(0.0, static_cast<double>(dirty->second) - sample.own));
+    worker.live_bytes.push_back(sample.live + sample.mapped_live);
+  }
+  return worker;
+}
+
 Steps StepsOf(const series::StepClock& clock) {
   Steps steps;
   steps.count = clock.step_count();

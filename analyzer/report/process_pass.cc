@@ -298,6 +298,7 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& p
   }
   DescribeSites(pass.get());
   input.ledger = pass->ledger;
+  input.workers = options.workers;
   input.pools = pass->device->Curves(pass->clock.last_bucket());
   pass->analysis = verdict::RunAnalysis(input);
   return pass;

@@ -32,6 +32,7 @@ struct ProcessOptions {
   std::optional<double> epoch_steps;  // what the user knows better
   std::optional<double> planned_steps;
   std::optional<double> limit_bytes;
+  std::vector<series::WorkerSeries> workers;  // forked by this process
   int threads = 0;
 };
 
