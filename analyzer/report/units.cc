@@ -34,9 +34,9 @@ std::string ThreeDigits(double value) {
 
 std::string InUnit(double bytes, int unit) {
   const double value = bytes / std::pow(1024, unit);
-  if (unit == 0)
-    return absl::StrFormat(std::fabs(value) < 9.95 && value != std::floor(value) ? "%.1f" : "%.0f", value);
-  return ThreeDigits(value);
+  if (unit > 0) return ThreeDigits(value);
+  const bool small = std::fabs(value) < 9.95 && value != std::floor(value);
+  return small ? absl::StrFormat("%.1f", value) : absl::StrFormat("%.0f", value);
 }
 
 // Bytes of a UTF-8 sequence that starts with `lead`; 1 for anything malformed.
