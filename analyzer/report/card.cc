@@ -93,13 +93,17 @@ class Card {
   void Curves() {
     if (model_.ledger.empty()) return;
     std::vector<double> live, rss;
+    double gap_bytes = 0;
     for (const LedgerSample& s : model_.ledger) {
       if (s.step < 1 && model_.ledger.back().step >= 2) continue;  // before training started
       live.push_back(static_cast<double>(s.live_bytes));
       rss.push_back(static_cast<double>(s.rss_bytes));
+      gap_bytes = static_cast<double>(s.allocator_gap_bytes);
+      if (s.step >= model_.ledger.back().step && s.step >= 2)
+        break;  // after this the program takes itself down
     }
     Curve("live  ", live, absl::StrCat("peak ", FormatBytes(model_.totals.peak_bytes)));
-    Curve("RSS   ", rss, absl::StrCat("gap ", FormatBytes(model_.ledger.back().allocator_gap_bytes)));
+    Curve("RSS   ", rss, absl::StrCat("gap ", FormatBytes(gap_bytes)));
   }
 
   // "Why        text" with the label in the first eleven columns and the text hanging beside it.

@@ -59,6 +59,15 @@ TEST(CardTest, NoEscapesUnlessAskedAndNoneFromTheRecording) {
   EXPECT_THAT(card, Not(HasSubstr("\x1b]0;title")));
 }
 
+TEST(CardTest, CurvesEndWithTheTraining) {
+  ReportModel model = LeakModel();
+  LedgerSample exit = model.ledger.back();  // the same step, memory already given back
+  exit.live_bytes = 1 << 20;
+  exit.rss_bytes = 2 << 20;
+  model.ledger.push_back(exit);
+  EXPECT_THAT(WriteCard(model), HasSubstr("-> 1.82 GiB"));
+}
+
 TEST(CardTest, EmptyModelStillMakesACard) {
   EXPECT_THAT(WriteCard(ReportModel()), HasSubstr("INCONCLUSIVE"));
 }

@@ -1,5 +1,5 @@
 // The top of the page: the verdict in words, the numbers behind it, what comes next.
-import type {PageData} from './data';
+import {PageData, trainingEnd} from './data';
 import {el} from './dom';
 import * as format from './format';
 
@@ -18,8 +18,8 @@ function lines(title: string, items: Array<string | Node>): HTMLElement | null {
 
 // Bytes per step over the last third of the run.
 function lastThird(steps: number[], values: number[] | undefined): number {
-  if (!values || steps.length < 3) return 0;
-  const last = steps.length - 1;
+  const last = trainingEnd(steps);
+  if (!values || last < 2) return 0;
   const from = steps.findIndex((step) => step >= steps[0] + (steps[last] - steps[0]) * 2 / 3);
   return steps[last] > steps[from] ? (values[last] - values[from]) / (steps[last] - steps[from]) : 0;
 }

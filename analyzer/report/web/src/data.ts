@@ -153,6 +153,11 @@ export function frameAt(data: PageData, index: number): Frame {
   };
 }
 
+// The last reading of the training itself: the first one of the last step, -1 for none.
+export function trainingEnd(steps: number[]): number {
+  return steps.length === 0 ? -1 : steps.indexOf(steps[steps.length - 1]);
+}
+
 export function readData(): PageData {
   const holder = document.getElementById('plateau-data');
   return JSON.parse(holder?.textContent ?? '') as PageData;

@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 
 import {axes, ChartHolder} from './chart';
 import type {Forecast, LedgerColumn, PageData, Phase} from './data';
+import {trainingEnd} from './data';
 import {el, panel} from './dom';
 import * as format from './format';
 import {color, kSeries, withAlpha} from './theme';
@@ -83,6 +84,7 @@ function drawPhaseNames(plot: uPlot, phases: Phase[], byStep: boolean): void {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = 'left';
   ctx.textBaseline = 'top';
   ctx.lineWidth = 4 * devicePixelRatio;
   ctx.strokeStyle = color('panel');
@@ -122,13 +124,42 @@ function drawLimit(plot: uPlot, limit: number): void {
   ctx.restore();
 }
 
+// A forecast may speak of one site or pool; it is moved to where the curve of live bytes ends, since it is drawn there.
+function placed(forecast: Forecast, data: PageData): Forecast | null {
+  const {live, rss, step} = data.ledger;
+  const end = trainingEnd(step);
+  if (!live || end < 0) return null;
+  const reached = forecast.plateau_bytes !== null && (forecast.plateau_step ?? 0) <= step[end];
+  const reference = reached ? forecast.plateau_bytes as number : forecast.from_bytes;
+  if (reference <= 0) return null;
+  const near = [live[end], rss?.[end] ?? live[end]].some((level) => Math.abs(level - reference) <= 0.05 * level);
+  const shift = near ? 0 : live[end] - reference;
+  const moved = (value: number | null) => value === null ? null : value + shift;
+  return {
+    ...forecast,
+    from_bytes: forecast.from_bytes > 0 ? forecast.from_bytes + shift : live[end],
+    plateau_bytes: moved(forecast.plateau_bytes),
+    plateau_interval: forecast.plateau_interval ? [forecast.plateau_interval[0] + shift, forecast.plateau_interval[1] + shift] : null,
+  };
+}
+
 export function timeline(data: PageData): HTMLElement {
-  const ledger = data.ledger;
+  // By step the curves end with the first reading of the last step: what follows is the program taking itself down.
+  const ended = trainingEnd(data.ledger.step) + 1;
+  const whole = data.ledger;
+  let ledger = whole;
   const curves = kCurves.filter((curve) => ledger[curve.column] !== undefined).map((curve, i) => ({...curve, stroke: kSeries[i % kSeries.length]}));
-  const forecasts = data.report.headline.forecasts.filter((f) => f.rate_bytes_per_step !== 0 || f.plateau_bytes !== null);
+  const forecasts = data.report.headline.forecasts.filter((f) => f.rate_bytes_per_step !== 0 || f.plateau_bytes !== null)
+      .map((f) => placed(f, data)).filter((f) => f !== null) as Forecast[];
   let byStep = true;
   let showForecast = forecasts.length > 0;
-  const last = ledger.step.length - 1;
+  let last = -1;
+  function chooseReadings(): void {
+    ledger = {...whole};
+    if (byStep) for (const key of Object.keys(whole) as Array<keyof typeof whole>) ledger[key] = whole[key]?.slice(0, ended) as number[];
+    last = ledger.step.length - 1;
+  }
+  chooseReadings();
   const secondsPerStep = last > 0 && ledger.step[last] > ledger.step[0] ?
       (ledger.time[last] - ledger.time[0]) / (ledger.step[last] - ledger.step[0]) : 1;
 
@@ -225,6 +256,7 @@ export function timeline(data: PageData): HTMLElement {
   const axis = el('select', {'aria-label': 'Axis'}, el('option', {value: 'step'}, 'by step'), el('option', {value: 'time'}, 'by time'));
   axis.addEventListener('change', () => {
     byStep = axis.value === 'step';
+    chooseReadings();
     holder.redraw();
   });
   const ahead = el('button', {type: 'button', class: 'toggle', 'aria-pressed': String(showForecast)}, 'Forecast');
