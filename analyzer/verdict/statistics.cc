@@ -171,7 +171,7 @@ Slope PlainSlope(Values t, Values y) {
   if (n < 3) {
     const double rate = (y.back() - y.front()) / (t.back() - t.front());
     return {rate, std::min(rate * 0.8, rate * 1.2), std::max(rate * 0.8, rate * 1.2),
-            0};  // two points: the width is a placeholder
+            0};  // two points have no spread: 20 % by convention, and never more than inconclusive
   }
   const Line line = FitLine(t, y);
   const double error = std::sqrt(SumOfSquares(line.residuals) / static_cast<double>(n - 2) / line.sxx);
