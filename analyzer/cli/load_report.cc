@@ -1,8 +1,6 @@
 #include "analyzer/cli/load_report.h"
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/input_file.h"
+#include "analyzer/base/output_file.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/report/bundle/bundle.h"
@@ -100,20 +99,7 @@ absl::Status WriteOutput(const std::string& path, const std::string& text) {
       return absl::ErrnoToStatus(errno, "stdout");
     return absl::OkStatus();
   }
-  struct stat info;
-  const bool is_special = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);  // /dev/stdout, a pipe
-  const std::string temporary = is_special ? path : absl::StrCat(path, ".writing");
-  FILE* file = std::fopen(temporary.c_str(), "w");
-  if (file == nullptr) return absl::ErrnoToStatus(errno, path);
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int write_error = errno;
-  if (std::fclose(file) != 0 || !is_written) {
-    const absl::Status status = absl::ErrnoToStatus(is_written ? errno : write_error, path);
-    if (!is_special) unlink(temporary.c_str());
-    return status;
-  }
-  if (!is_special && rename(temporary.c_str(), path.c_str()) != 0) return absl::ErrnoToStatus(errno, path);
-  return absl::OkStatus();
+  return WriteWholeFile(path, text);
 }
 
 bool WantsColor(int fd) { return isatty(fd) == 1 && std::getenv("NO_COLOR") == nullptr; }

@@ -22,7 +22,7 @@ absl::StatusOr<report::BuildOptions> ParseAnalysisOptions(const Arguments& argum
 absl::StatusOr<report::ReportModel> LoadReport(const std::vector<std::string>& paths,
                                                const report::BuildOptions& options);
 
-// "-" is stdout. The file appears whole or not at all.
+// "-" is stdout. A file appears whole or not at all, private to its owner (analyzer/base/output_file.h).
 absl::Status WriteOutput(const std::string& path, const std::string& text);
 
 // Whether to colour what goes to this file descriptor: a terminal, and NO_COLOR is not set.

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/base/human_units.h"
+#include "analyzer/base/output_file.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
@@ -71,6 +72,7 @@ absl::Status PassPythonOptions(const Arguments& arguments, Launch* launch) {
 absl::StatusOr<std::string> MakeRecordingDirectory(const Arguments& arguments) {
   std::string directory = arguments.Value("out");
   const bool is_chosen = !directory.empty();
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
   if (!is_chosen) {
     const std::string& program = arguments.program()[0];
     char when[32];
@@ -87,8 +89,8 @@ absl::StatusOr<std::string> MakeRecordingDirectory(const Arguments& arguments) {
     }
     if (errno == ENOENT && is_chosen) {
       std::error_code error;
-      fs::create_directories(directory, error);
-      if (!error) break;
+      fs::create_directories(fs::absolute(directory).lexically_normal().parent_path(), error);
+      if (!error && mkdir(directory.c_str(), 0700) == 0) break;
     }
     if (errno != EEXIST || attempt > 1000) return absl::ErrnoToStatus(errno, directory);
     directory = absl::StrCat(wanted, "-", attempt);
@@ -155,10 +157,9 @@ absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::stri
 }
 
 void NoteEnding(const std::string& directory, const Ending& ending) {
-  if (FILE* file = std::fopen(absl::StrCat(directory, "/", reader::kEndingFile).c_str(), "w")) {
-    std::fprintf(file, "%s\n", ending.Words().c_str());
-    std::fclose(file);
-  }
+  // Without it the report says less about how the run ended, nothing else.
+  WriteWholeFile(absl::StrCat(directory, "/", reader::kEndingFile), absl::StrCat(ending.Words(), "\n"))
+      .IgnoreError();
 }
 
 void PackFinished(const Arguments& arguments, const reader::Recording& recording) {

@@ -86,12 +86,38 @@ def check_watch_and_completion(folder):
     plateau("completion", "tcsh", code=2)
 
 
+def check_files_are_private(folder):
+    """Every file a command writes is 0600 whatever the umask; a link in its place is replaced, not followed."""
+    out = pathlib.Path(folder, "private")
+    out.mkdir()
+    source, precious = f"{folder}/full.json", pathlib.Path(folder, "precious")
+    precious.write_text("precious")
+    writers = {"r.html": ("report", source, "--html"), "r.json": ("report", source, "--json"), "c.json": ("check", source, "--json"),
+               "c.xml": ("check", source, "--junit"), "c.md": ("check", source, "--markdown"), "d.json": ("diff", source, source, "--json"),
+               "b.tar.zst": ("bundle", source, "-o"), "e.sqlite": ("export", source, "-f", "sqlite", "-o"),
+               "e.pb.gz": ("export", source, "-f", "pprof", "-o"), "e.csv": ("export", source, "-f", "csv", "-o")}
+    for name, command in writers.items():
+        path = out / name
+        for existing in (None, "link"):
+            if existing:
+                path.unlink()
+                path.symlink_to(precious)
+            plateau(*command, str(path), code=1 if command[0] == "check" else 0, umask=0)
+            assert path.is_file() and not path.is_symlink(), f"{name}: still a link"
+            assert path.stat().st_mode & 0o777 == 0o600, f"{name}: {oct(path.stat().st_mode)}"
+        assert precious.read_text() == "precious", name
+    assert sorted(p.name for p in out.iterdir()) == sorted(writers), "something was left behind"
+    listing = subprocess.run(f"zstd -dc {out}/b.tar.zst | tar tv", shell=True, check=True, capture_output=True, text=True).stdout
+    assert all(line.startswith("-rw-------") for line in listing.splitlines()), listing
+
+
 def main():
     failed = 0
     with tempfile.TemporaryDirectory(prefix="plateau-commands-") as folder:
         subprocess.run([str(BUILD / "tests/write_report_fixtures"), folder], check=True)
         subprocess.run([str(BUILD / "tests/write_export_fixtures"), folder], check=True)
-        for check in (check_exit_codes, check_junit, check_rules_and_suppressions, check_diff, check_export, check_bundle, check_watch_and_completion):
+        for check in (check_exit_codes, check_junit, check_rules_and_suppressions, check_diff, check_export, check_bundle, check_watch_and_completion,
+                      check_files_are_private):
             try:
                 check(folder)
                 print(f"{check.__name__}: ok")

@@ -98,7 +98,7 @@ absl::StatusOr<std::string> PackArchive(const std::vector<ArchiveFile>& files) {
       return absl::InvalidArgumentError(absl::StrCat("\"", file.name, "\" cannot be a name in a bundle"));
     Header header = {};
     std::memcpy(header.name, file.name.data(), file.name.size());
-    std::snprintf(header.mode, sizeof(header.mode), "%07o", 0644);
+    std::snprintf(header.mode, sizeof(header.mode), "%07o", 0600);
     std::snprintf(header.uid, sizeof(header.uid), "%07o", 0);
     std::snprintf(header.gid, sizeof(header.gid), "%07o", 0);
     std::snprintf(header.size, sizeof(header.size), "%011llo",

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/output_file.h"
 #include "analyzer/base/status_macros.h"
 
 namespace plateau::report {
@@ -235,14 +236,12 @@ absl::Status Fill(const ReportModel& model, const std::string& path) {
 }  // namespace
 
 absl::Status WriteSqlite(const ReportModel& model, const std::string& path) {
-  const std::string partial = absl::StrCat(path, ".partial");
-  std::remove(partial.c_str());
-  absl::Status status = Fill(model, partial);
-  if (status.ok() && std::rename(partial.c_str(), path.c_str()) != 0) {
-    status = absl::InternalError(absl::StrCat("cannot rename ", partial, " to ", path));
+  PLATEAU_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
+  if (file.temporary_path() == path) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": a database needs a regular file"));
   }
-  if (!status.ok()) std::remove(partial.c_str());
-  return status;
+  PLATEAU_RETURN_IF_ERROR(Fill(model, file.temporary_path()));
+  return file.Commit();
 }
 
 }  // namespace plateau::report
