@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/base/input_file.h"
+#include "analyzer/base/status_macros.h"
 
 namespace plateau::cli {
 namespace {
@@ -53,9 +54,39 @@ class SignalForwarding {
   struct sigaction before_[std::size(kPassedOn)];
 };
 
-void SetEnvironment(const Launch& launch) {
+// The loader splits LD_PRELOAD at spaces and colons and knows no quotes, so a library whose path has one is
+// named by a link in a folder of its own, for as long as the program runs.
+class PreloadNames {
+ public:
+  absl::Status Add(const std::string& library) {
+    if (library.find_first_of(" :") == std::string::npos) {
+      names_.push_back(library);
+      return absl::OkStatus();
+    }
+    if (folder_.empty()) {
+      std::string folder = "/tmp/plateau-lib-XXXXXX";
+      if (mkdtemp(folder.data()) == nullptr) return absl::ErrnoToStatus(errno, folder);
+      folder_ = folder;
+    }
+    std::string link = absl::StrCat(folder_, "/", std::filesystem::path(library).filename().string());
+    if (symlink(library.c_str(), link.c_str()) != 0) return absl::ErrnoToStatus(errno, link);
+    names_.push_back(std::move(link));
+    return absl::OkStatus();
+  }
+  ~PreloadNames() {
+    if (folder_.empty()) return;
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string Joined() const { return absl::StrJoin(names_, ":"); }
+
+ private:
+  std::vector<std::string> names_;
+  std::string folder_;
+};
+
+void SetEnvironment(const Launch& launch, std::string preload) {
   for (const auto& [name, value] : launch.environment) setenv(name.c_str(), value.c_str(), 1);
-  std::string preload = absl::StrJoin(launch.preload, ":");
   if (const char* before = std::getenv("LD_PRELOAD"); before != nullptr && *before != '\0') {
     absl::StrAppend(&preload, ":", before);
   }
@@ -72,6 +103,8 @@ absl::StatusOr<Ending> RunProgram(const Launch& launch) {
   std::vector<char*> argv;
   for (const std::string& word : launch.program) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  PreloadNames preload;
+  for (const std::string& library : launch.preload) PLATEAU_RETURN_IF_ERROR(preload.Add(library));
   int error_pipe[2];  // tells why exec failed; closed by exec
   if (pipe2(error_pipe, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
   SignalForwarding forwarding;
@@ -79,7 +112,7 @@ absl::StatusOr<Ending> RunProgram(const Launch& launch) {
   if (child < 0) return absl::ErrnoToStatus(errno, "fork");
   if (child == 0) {
     forwarding.Restore();
-    SetEnvironment(launch);
+    SetEnvironment(launch, preload.Joined());
     execvp(argv[0], argv.data());
     const int error = errno;
     if (write(error_pipe[1], &error, sizeof(error)) != sizeof(error)) _exit(125);

@@ -59,11 +59,6 @@ def find_plateau():
     return None
 
 
-def find_recorder(plateau):
-    path = os.path.join(os.path.dirname(os.path.dirname(plateau)), "lib", "libplateau.so")
-    return path if os.path.exists(path) else None
-
-
 def pytest_configure(config):
     config.addinivalue_line(
         "markers", MARKER + "(max_growth=0, warmup=5, repeats=40): run the body repeatedly under Plateau and fail when "
@@ -79,12 +74,11 @@ def pytest_pyfunc_call(pyfuncitem):
         _repeat(pyfuncitem, *map(int, os.environ[_REPEATS].split(":")))
         return True
     plateau = find_plateau()
-    recorder = plateau and find_recorder(plateau)
-    if not recorder:
+    if not plateau:
         warnings.warn(PlateauWarning("%s: no `plateau` found (PLATEAU_BIN, PATH); the body runs once, unmeasured" %
                                      pyfuncitem.nodeid))
         return None
-    _judge(pyfuncitem, plateau, recorder, **_arguments(marker))
+    _judge(pyfuncitem, plateau, **_arguments(marker))
     return True
 
 
@@ -109,11 +103,11 @@ def _repeat(item, warmup, repeats):
         mark.step()
 
 
-def _judge(item, plateau, recorder, max_growth, warmup, repeats):
+def _judge(item, plateau, max_growth, warmup, repeats):
     limit = parse_bytes(max_growth)
     with tempfile.TemporaryDirectory(prefix="plateau-pytest-") as folder:
         recording = os.path.join(folder, "recording")
-        _record(item, recorder, recording, "%d:%d" % (warmup, repeats))
+        _record(item, plateau, recording, "%d:%d" % (warmup, repeats))
         # A repetition is a whole pass over whatever the body works on.
         done = subprocess.run([plateau, "report", recording, "--epoch-steps", "1", "--json", "-"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
@@ -126,15 +120,15 @@ def _judge(item, plateau, recorder, max_growth, warmup, repeats):
         pytest.fail(describe(leaks, limit, repeats), pytrace=False)
 
 
-def _record(item, recorder, recording, repeats):
-    env = dict(os.environ, PLATEAU_OUT=recording, PLATEAU_MODE="exact", PLATEAU_QUIET="1")
-    env["LD_PRELOAD"] = recorder + (":" + env["LD_PRELOAD"] if env.get("LD_PRELOAD") else "")
+def _record(item, plateau, recording, repeats):
+    env = dict(os.environ, PLATEAU_QUIET="1")
     env[_REPEATS] = repeats
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(item.config.rootdir),
                os.path.join(str(item.config.rootdir), item.nodeid)]
     if item.config.pluginmanager.get_plugin("plateau") is None:
         command[3:3] = ["-p", "plateau.pytest_plugin"]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    run = [plateau, "run", "--exact", "--quiet", "--no-report", "--no-pack", "-o", recording, "--"]
+    done = subprocess.run(run + command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           cwd=str(item.config.invocation_params.dir))
     if done.returncode != 0:
         pytest.fail("the repeated body failed (exit code %d):\n%s" %

@@ -22,7 +22,7 @@ def run(*command, **options):
 def check_pprof(folder, total):
     if not shutil.which("go"):
         return "skipped: no go, whose distribution carries pprof"
-    environment = dict(os.environ, HOME=folder, GOCACHE=os.path.join(folder, "cache"), GOFLAGS="-mod=mod", GOTOOLCHAIN="local")
+    environment = dict(os.environ, HOME=folder, GOCACHE=str(BUILD / "tests/go-cache"), GOFLAGS="-mod=mod", GOTOOLCHAIN="local")
     try:
         text = run("go", "tool", "pprof", "-raw", os.path.join(folder, "export.pb.gz"), env=environment)
     except subprocess.CalledProcessError as error:

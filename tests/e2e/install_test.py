@@ -1,0 +1,114 @@
+"""`cmake --install`: every part is there, and the tree works after it was moved.
+
+PLATEAU_BUILD names the build folder.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ["PLATEAU_BUILD"]
+PARTS = ["bin/plateau", "lib/libplateau.so", "include/plateau/mark.h", "lib/plateau/python/plateau/mark.py",
+         "lib/plateau/python/plateau/pytest_plugin.py", "lib/plateau/python/plateau/trainer_callback.py",
+         "lib/plateau/python/plateau_site/sitecustomize.py", "share/man/man1/plateau.1",
+         "share/bash-completion/completions/plateau", "share/zsh/site-functions/_plateau", "share/doc/plateau/LICENSE"]
+
+PROGRAM = r"""
+#include <plateau/mark.h>
+#include <stdlib.h>
+#include <string.h>
+void* kept[200];
+int main(void) {
+  for (int i = 0; i < 200; ++i) {
+    kept[i] = malloc(70001);
+    memset(kept[i], 1, 70001);
+    plateau_step();
+  }
+}
+"""
+LEAKS = """
+import pytest
+kept = []
+
+@pytest.mark.plateau_no_leak
+def test_leak():
+    kept.append(bytearray(20000))
+
+@pytest.mark.plateau_no_leak
+def test_clean():
+    len(bytearray(20000))
+"""
+
+
+def run(*command, code=0, **options):
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PLATEAU_BIN", "PLATEAU_BUILD")}
+    environment.update(options.pop("env", {}))
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, **options)
+    assert done.returncode == code, f"{' '.join(map(str, command))}: exit {done.returncode}, expected {code}\n{done.stdout}"
+    return done.stdout
+
+
+def check_parts(prefix, _folder):
+    for part in PARTS + (["lib/libplateau_cuda.so"] if os.path.exists(f"{BUILD}/lib/libplateau_cuda.so") else []):
+        assert (prefix / part).is_file() and not (prefix / part).is_symlink(), f"{part} is missing or a link"
+    needed = run("readelf", "-d", str(prefix / "bin/plateau"))
+    assert "RUNPATH" not in needed and "RPATH" not in needed, "the program looks for libraries in a build folder"
+
+
+def check_recording(prefix, folder):
+    """A program against the installed header, recorded and read by the installed program."""
+    source = folder / "train.c"
+    source.write_text(PROGRAM)
+    run("cc", "-g", f"-I{prefix}/include", str(source), "-o", str(folder / "train"))
+    run(str(folder / "train"))  # without the recorder
+    run(str(prefix / "bin/plateau"), "run", "-o", str(folder / "rec"), "--", str(folder / "train"))
+    report = json.loads(run(str(prefix / "bin/plateau"), "report", str(folder / "rec"), "--json", "-"))
+    assert report["steps"]["count"] == 200, report["steps"]
+    top = report["sites"][0]
+    assert (top["function"], top["retained_bytes"]) == ("main", 200 * 70001), top
+    run(str(prefix / "bin/plateau"), "report", str(folder / "rec"), "--html", str(folder / "page.html"))
+    assert "<script" in (folder / "page.html").read_text()
+
+
+def check_man_and_completion(prefix, folder):
+    page = run("groff", "-man", "-Tutf8", "-ww", str(prefix / "share/man/man1/plateau.1"))
+    assert "warning:" not in page and "plateau" in page.lower(), page[:500]
+    script = f". '{prefix}/share/bash-completion/completions/plateau'; COMP_WORDS=(plateau rep); COMP_CWORD=1; _plateau; echo ${{COMPREPLY[*]}}"
+    assert run("bash", "-c", script).split() == ["report"]
+    assert (prefix / "share/zsh/site-functions/_plateau").read_text().startswith("#compdef plateau")
+
+
+def check_python(prefix, folder):
+    """The installed plug-in finds the program beside itself: nothing on PATH, no PLATEAU_BIN."""
+    environment = {"PYTHONPATH": str(prefix / "lib/plateau/python"), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    where = run("/usr/bin/python3", "-c", "import plateau.mark as m; m.step(); print(m.__file__)", env=environment)
+    assert where.startswith(str(prefix)), where
+    if subprocess.run(["/usr/bin/python3", "-c", "import pytest"], stderr=subprocess.DEVNULL).returncode:
+        return
+    (folder / "test_leaks.py").write_text(LEAKS)
+    text = run("/usr/bin/python3", "-m", "pytest", "-v", "-p", "plateau.pytest_plugin", "-p", "no:cacheprovider", str(folder / "test_leaks.py"),
+               env=environment, code=1)
+    assert "test_leak FAILED" in text and "test_clean PASSED" in text and "unmeasured" not in text, text
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="plateau-install-") as name:
+        folder = pathlib.Path(name)
+        run("cmake", "--install", BUILD, "--prefix", str(folder / "first place"))
+        prefix = folder / "moved here"
+        os.rename(folder / "first place", prefix)
+        for check in (check_parts, check_recording, check_man_and_completion, check_python):
+            try:
+                check(prefix, folder)
+                print(f"{check.__name__}: ok")
+            except Exception as error:  # pylint: disable=broad-except
+                failed += 1
+                print(f"{check.__name__}: FAILED: {type(error).__name__}: {error}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
