@@ -39,6 +39,10 @@ std::string FormatCount(double count) {
   return WithUnit(count, 1000, kUnits.data(), kUnits.size());
 }
 
+std::string Counted(uint64_t count, const char* noun) {
+  return absl::StrCat(FormatCount(static_cast<double>(count)), " ", noun, count == 1 ? "" : "s");
+}
+
 std::string FormatDuration(double seconds) {
   if (seconds < 0.9995) return absl::StrFormat("%.0f ms", seconds * 1000);
   if (seconds < 99.95) return absl::StrFormat("%.1f s", seconds);

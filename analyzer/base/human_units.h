@@ -17,6 +17,9 @@ std::string FormatBytes(double bytes);
 // Decimal units: "12", "1.20 k", "3.40 M".
 std::string FormatCount(double count);
 
+// "1 block", "2 blocks", "1.20 k blocks".
+std::string Counted(uint64_t count, const char* noun);
+
 // "850 ms", "12.3 s", "3 min 20 s", "2 h 05 min".
 std::string FormatDuration(double seconds);
 

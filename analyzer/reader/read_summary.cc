@@ -59,15 +59,16 @@ std::vector<std::string> ReadSummary::Sentences() const {
     if (count > 0) lines.push_back(absl::StrCat(words...));
   };
   say(header_damaged, "the file header is damaged; its settings may be wrong");
-  say(damaged_blocks, damaged_blocks, " damaged regions (", FormatBytes(damaged_bytes), ") were skipped");
-  say(damaged_records, damaged_records, " blocks end in a record that cannot be read");
-  say(gap_blocks, gap_blocks, " blocks are missing");
+  say(damaged_blocks, Counted(damaged_blocks, "damaged region"), " skipped (", FormatBytes(damaged_bytes),
+      ")");
+  say(damaged_records, Counted(damaged_records, "block"), " with an end that cannot be read");
+  say(gap_blocks, Counted(gap_blocks, "block"), " missing");
   say(truncated, "the file ends within a block");
-  say(unknown_records + unknown_blocks, unknown_records, " records and ", unknown_blocks,
-      " blocks are of kinds this version does not know");
+  say(unknown_records, Counted(unknown_records, "record"), " of kinds this version does not know");
+  say(unknown_blocks, Counted(unknown_blocks, "block"), " of kinds this version does not know");
   for (size_t i = 0; i < kDropReasons; ++i) {
-    say(dropped_events[i], dropped_events[i], " events (", FormatBytes(dropped_bytes[i]),
-        ") were not recorded: ", trace::DropReasonName(static_cast<trace::DropReason>(i)));
+    say(dropped_events[i], Counted(dropped_events[i], "event"), " (", FormatBytes(dropped_bytes[i]),
+        ") not recorded: ", trace::DropReasonName(static_cast<trace::DropReason>(i)));
   }
   return lines;
 }

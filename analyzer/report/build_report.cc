@@ -342,7 +342,6 @@ class ReportBuilder {
   void AddLeftovers(const ProcessPass& pass) {
     const trace::Totals& exact = pass.definitions.summary.totals;
     model_.totals.free_count += static_cast<int64_t>(exact.free_calls);
-    model_.totals.free_bytes += static_cast<int64_t>(exact.freed_bytes);
     if (pass.replay.unknown_frees > 0) {
       LeftoverNamed("[freed elsewhere]",
                     "frees of blocks that were allocated before the recording or were not recorded; their "
@@ -386,6 +385,8 @@ class ReportBuilder {
     losses.unknown_frees += pass.replay.unknown_frees;
     losses.damaged_blocks += summary.damaged_blocks + summary.damaged_records;
     losses.damaged_bytes += summary.damaged_bytes;
+    losses.missing_blocks += summary.gap_blocks;
+    losses.damaged_headers += summary.header_damaged ? 1 : 0;
     losses.skipped_records += summary.unknown_records;
     for (const std::string& sentence : summary.Sentences()) {
       losses.messages.push_back(absl::StrCat(pass.reader->path(), ": ", sentence));
@@ -460,6 +461,7 @@ class ReportBuilder {
     };
     for (const Site& site : model_.sites) add(site);
     for (const Leftover& leftover : model_.leftovers) add(leftover);
+    t.free_bytes = t.alloc_bytes - t.retained_bytes;  // the recorder does not know the size of every freed block
   }
 
   // Only when there is something to tell apart. "other" takes the rounding, so that the shares add up.

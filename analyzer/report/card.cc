@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/base/human_units.h"
 #include "analyzer/report/units.h"
 
 namespace plateau::report {
@@ -15,6 +16,20 @@ constexpr int kLabel = 11;
 constexpr char kBold[] = "\x1b[1m";
 constexpr char kDim[] = "\x1b[2m";
 constexpr char kReset[] = "\x1b[0m";
+
+// "nothing lost", or what was: "250 events dropped, 2 blocks missing".
+std::string LossesInWords(const Losses& losses) {
+  std::vector<std::string> parts;
+  const auto say = [&parts](uint64_t count, const char* noun, const char* what) {
+    if (count > 0) parts.push_back(absl::StrCat(Counted(count, noun), " ", what));
+  };
+  say(losses.dropped_events, "event", "dropped");
+  say(losses.damaged_headers, "file header", "damaged");
+  say(losses.damaged_blocks, "block", "damaged");
+  say(losses.missing_blocks, "block", "missing");
+  say(losses.skipped_records, "record", "not understood");
+  return parts.empty() ? "nothing lost" : absl::StrJoin(parts, ", ");
+}
 
 class Card {
  public:
@@ -234,12 +249,7 @@ class Card {
       absl::StrAppend(&text, ", sampled below ", FormatBytes(r.exact_from_bytes));
     }
     if (!model_.steps.source.empty()) absl::StrAppend(&text, "; steps from ", model_.steps.source);
-    absl::StrAppend(&text, "; ",
-                    model_.losses.dropped_events == 0 ? "nothing" : HumanCount(model_.losses.dropped_events),
-                    " dropped");
-    if (model_.losses.damaged_blocks > 0) {
-      absl::StrAppend(&text, ", ", HumanCount(model_.losses.damaged_blocks), " blocks damaged");
-    }
+    absl::StrAppend(&text, "; ", LossesInWords(model_.losses));
     if (!r.ending.empty()) absl::StrAppend(&text, "; ", r.ending);
     Section("Recorded", text, 2);
   }

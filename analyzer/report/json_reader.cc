@@ -274,6 +274,8 @@ void ReadAll(const Json& j, ReportModel& model) {
   if (const auto damage = j.find("damage"); damage != j.end()) {
     Get(*damage, "blocks", model.losses.damaged_blocks);
     Get(*damage, "bytes", model.losses.damaged_bytes);
+    Get(*damage, "missing_blocks", model.losses.missing_blocks);
+    Get(*damage, "headers", model.losses.damaged_headers);
     Get(*damage, "skipped_records", model.losses.skipped_records);
     Get(*damage, "messages", model.losses.messages);
   }

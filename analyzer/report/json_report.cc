@@ -240,6 +240,8 @@ nlohmann::ordered_json SummaryToJson(const ReportModel& model) {
       {"events", l.dropped_events}, {"bytes", l.dropped_bytes}, {"unknown_frees", l.unknown_frees}};
   out["damage"] = {{"blocks", l.damaged_blocks},
                    {"bytes", l.damaged_bytes},
+                   {"missing_blocks", l.missing_blocks},
+                   {"headers", l.damaged_headers},
                    {"skipped_records", l.skipped_records},
                    {"messages", l.messages}};
   auto list = [&](const char* name, const auto& rows) {

@@ -19,6 +19,12 @@ TEST(HumanUnitsTest, RoundingNeverPrintsAFullUnit) {
   EXPECT_EQ(FormatCount(999999), "1.00 M");
 }
 
+TEST(HumanUnitsTest, OneOfThemIsSingular) {
+  EXPECT_EQ(Counted(0, "block"), "0 blocks");
+  EXPECT_EQ(Counted(1, "block"), "1 block");
+  EXPECT_EQ(Counted(1200, "block"), "1.20 k blocks");
+}
+
 TEST(HumanUnitsTest, Durations) {
   EXPECT_EQ(FormatDuration(0.85), "850 ms");
   EXPECT_EQ(FormatDuration(12.34), "12.3 s");

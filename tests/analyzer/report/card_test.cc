@@ -78,7 +78,7 @@ TEST(CardTest, DropsAndDamageAreSaid) {
   model.losses.damaged_blocks = 2;
   CardOptions wide;
   wide.columns = 120;
-  EXPECT_THAT(WriteCard(model, wide), HasSubstr("1,234 dropped, 2 blocks damaged"));
+  EXPECT_THAT(WriteCard(model, wide), HasSubstr("1.23 k events dropped, 2 blocks damaged"));
 }
 
 }  // namespace
