@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -52,26 +53,53 @@ void ExpectNothingLost(const TracedRun& run, uint64_t acknowledged) {
   EXPECT_EQ(trace.header.clean_exit, 0u);
 }
 
+// Killed between the creation of its trace and the first page: nothing had been acknowledged then.
+bool IsUnborn(const std::string& trace_path) {
+  std::ifstream file(trace_path, std::ios::binary);
+  char magic[8] = {};
+  file.read(magic, sizeof(magic));
+  return std::all_of(std::begin(magic), std::end(magic), [](char c) { return c == 0; });
+}
+
+// The whole analysis of a killed run, by the program users run.
+void ExpectReportNamesTheSite(const TracedRun& run, uint64_t acknowledged) {
+  const std::string command =
+      std::string(PLATEAU_BINARY_DIR) + "/bin/plateau sites " + run.directory + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text(1 << 16, '\0');
+  text.resize(fread(text.data(), 1, text.size(), pipe));
+  EXPECT_EQ(pclose(pipe), 0) << text;
+  if (acknowledged > 100) {
+    EXPECT_NE(text.find("acknowledge.cc"), std::string::npos) << text;
+  }
+}
+
 TEST(KillStorm, EverythingAcknowledgedIsInTheTrace) {
   const char* wanted = std::getenv("PLATEAU_KILLS");
   const int kills = wanted != nullptr ? std::atoi(wanted) : 60;
   Counters counters;
   std::mt19937 random(20240607);
   uint64_t total = 0;
+  int unborn = 0;
   for (int i = 0; i < kills; ++i) {
     counters.Reset();
     const double delay = 0.004 + std::uniform_real_distribution<>(0, 0.12)(random);
     TracedRun run = RunTraced({Program("acknowledge"), counters.path()}, {.kill_after_seconds = delay});
     EXPECT_EQ(run.exit_code, 128 + 9);
-    if (run.traces.empty()) {  // killed before main
+    if (run.traces.empty() || IsUnborn(run.TraceOf(run.pid))) {
       EXPECT_EQ(counters.Sum(), 0u);
+      ++unborn;
       continue;
     }
     ExpectNothingLost(run, counters.Sum());
+    if (i % 20 == 0) ExpectReportNamesTheSite(run, counters.Sum());
     total += counters.Sum();
     if (::testing::Test::HasFailure()) break;
   }
-  std::printf("%d kills, %llu acknowledged blocks\n", kills, static_cast<unsigned long long>(total));
+  std::printf("%d kills (%d before the first record), %llu acknowledged blocks\n", kills, unborn,
+              static_cast<unsigned long long>(total));
+  EXPECT_LT(unborn, kills / 2);
   EXPECT_GT(total, static_cast<uint64_t>(kills));
 }
 

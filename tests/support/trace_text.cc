@@ -15,6 +15,7 @@
 
 #include "preload/trace/decoder.h"
 #include "preload/trace/encoder.h"
+#include "tests/support/text_loops.h"
 
 namespace plateau::testing {
 namespace {
@@ -150,6 +151,10 @@ class Builder {
   void Add(Line& line) {
     if (line.empty()) return;
     if (line.word(0) == "header") return Header(line);
+    if (line.word(0) == "flip" || line.word(0) == "zero" || line.word(0) == "cut") {
+      damage_.push_back(line);
+      return;
+    }
     if (line.word(0) == "stream") {
       current_ = static_cast<uint32_t>(line.Parse(line.word(1)));
       return;
@@ -201,10 +206,21 @@ class Builder {
     SealHeader(&header_);
     std::string file(kHeaderBytes, '\0');
     std::memcpy(file.data(), &header_, sizeof(header_));
-    return file + data_ + ring;
+    file += data_ + ring;
+    for (const Line& damage : damage_) Damage(damage, &file);
+    return file;
   }
 
  private:
+  static void Damage(const Line& line, std::string* file) {
+    const uint64_t at = line.Parse(line.word(1));
+    const uint64_t bytes = line.word(0) == "zero" ? line.Parse(line.word(2)) : 1;
+    if (at + bytes > file->size()) line.Fail("the file has only " + std::to_string(file->size()) + " bytes");
+    if (line.word(0) == "flip") (*file)[at] ^= 1;
+    if (line.word(0) == "zero") file->replace(at, bytes, bytes, '\0');
+    if (line.word(0) == "cut") file->resize(at);
+  }
+
   void Header(const Line& line) {
     const auto set = [&line](const char* key, auto* field) {
       if (!line.Text(key).empty())
@@ -339,6 +355,7 @@ class Builder {
   }
 
   FileHeader header_{};
+  std::vector<Line> damage_;
   std::map<uint32_t, Stream> streams_;
   uint32_t current_ = 1;
   std::string data_;
@@ -348,7 +365,7 @@ class Builder {
 
 std::string TraceFromText(std::string_view text) {
   Builder builder;
-  std::istringstream lines{std::string(text)};
+  std::istringstream lines(ExpandLoops(text));
   std::string words;
   for (int number = 1; std::getline(lines, words); ++number) {
     Line line(words, number);
