@@ -1,6 +1,7 @@
 #include "analyzer/replay/heap_replay.h"
 
 #include <algorithm>
+#include <queue>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -9,6 +10,7 @@
 #include "analyzer/replay/event_source.h"
 #include "analyzer/replay/live_table.h"
 #include "analyzer/replay/mapping_table.h"
+#include "analyzer/replay/owed_frees.h"
 #include "analyzer/replay/sampling.h"
 
 namespace plateau::replay {
@@ -33,38 +35,12 @@ struct Limbo {
   std::vector<Part> parts;
 };
 
-// Frees whose place in the order of their address is not where they were met. An entry is good until the
-// latest time at which the event that made it may have happened.
-class OwedFrees {
- public:
-  void Add(uint64_t address, uint64_t now, uint64_t latest) {
-    if (owed_.size() >= kMaxOwed) {
-      absl::erase_if(owed_, [now](const auto& entry) { return entry.second.latest < now; });
-      if (owed_.size() >= kMaxOwed) owed_.clear();
-    }
-    Entry& entry = owed_[address];
-    if (entry.latest < now) entry.count = 0;
-    ++entry.count;
-    entry.latest = std::max(entry.latest, latest);
-  }
-
-  // True when there is one for this address at this time.
-  bool Consume(uint64_t address, uint64_t now) {
-    if (owed_.empty()) return false;
-    const auto it = owed_.find(address);
-    if (it == owed_.end()) return false;
-    const bool is_good = now <= it->second.latest;
-    if (!is_good || --it->second.count == 0) owed_.erase(it);
-    return is_good;
-  }
-
- private:
-  static constexpr size_t kMaxOwed = 1 << 16;
-  struct Entry {
-    uint32_t count = 0;
-    uint64_t latest = 0;
-  };
-  absl::flat_hash_map<uint64_t, Entry> owed_;
+// A live object that a free, met before the object's allocation, may have ended already. When no event of
+// that time can come any more, it did.
+struct Doomed {
+  uint64_t latest;  // time of the free
+  uint64_t address;
+  bool operator>(const Doomed& other) const { return latest > other.latest; }
 };
 
 class HeapReplay {
@@ -145,8 +121,15 @@ class HeapReplay {
   // ---- clock
   // --------------------------------------------------------------------------------------------------------
 
-  // Closes the buckets and notes the ledger readings that end before `tsc`.
+  // Ends what is doomed, closes the buckets and notes the ledger readings that end before `tsc`.
   void Tick(uint64_t tsc) {
+    while (!doomed_.empty() && tsc > doomed_.top().latest) {
+      const Doomed next = doomed_.top();
+      doomed_.pop();
+      LiveObject* object = live_.Find(next.address);
+      const bool is_doomed = object != nullptr && (object->flags & kObjectDoomed);
+      if (is_doomed && waiting_.Take(next.address, next.latest)) EndDoomed(object);
+    }
     while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) CloseBucket();
     while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
       result_.ledger[ledger_next_++] = {PoolBytes(), std::max(reading_peak_, totals_.live_bytes())};
@@ -160,8 +143,10 @@ class HeapReplay {
     while (label_next_ < options_.labels.size() && tsc >= options_.labels[label_next_].begin) {
       birth_flags_ = static_cast<uint8_t>(options_.labels[label_next_++].label << kObjectLabelShift);
     }
-    next_tick_ = UINT64_MAX;
-    if (label_next_ < options_.labels.size()) next_tick_ = options_.labels[label_next_].begin;
+    next_tick_ = doomed_.empty() ? UINT64_MAX : doomed_.top().latest + 1;
+    if (label_next_ < options_.labels.size()) {
+      next_tick_ = std::min(next_tick_, options_.labels[label_next_].begin);
+    }
     if (bucket_ < options_.bucket_ends.size()) {
       next_tick_ = std::min(next_tick_, options_.bucket_ends[bucket_]);
     }
@@ -289,44 +274,54 @@ class HeapReplay {
   // ---- malloc family
   // ------------------------------------------------------------------------------------------------
 
-  // Makes room at an address that is about to be allocated. False: the object was freed already, its free
-  // came first.
-  bool MakeRoom(const EventRun& run, size_t i) {
+  // Makes room at an address that is about to be allocated.
+  void MakeRoom(const EventRun& run, size_t i) {
     const Event& e = run.block->events[i];
-    if (LiveObject* old = live_.Find(e.address)) {
-      EraseObject(old);
-      ++result_.late_frees;
-      if (is_multi_stream_) late_.Add(e.address, e.tsc, run.LatestTime(i));
-    } else if (waiting_.Consume(e.address, e.tsc)) {
-      --result_.unknown_frees;
-      ++result_.late_frees;
-      return false;
+    LiveObject* old = live_.Find(e.address);
+    if (old == nullptr) return;
+    if ((old->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX)) return EndDoomed(old);
+    ++result_.late_frees;
+    EraseObject(old);
+    if (is_multi_stream_) late_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
+  }
+
+  // By a free that came too early and was counted as unknown.
+  void EndDoomed(LiveObject* object) {
+    --result_.unknown_frees;
+    ++result_.late_frees;
+    EraseObject(object);
+  }
+
+  void InsertNew(const EventRun& run, size_t i, LiveObject object) {
+    const Event& e = run.block->events[i];
+    if (const auto latest = waiting_.GoodUntil(e.address, run.block->stream, e.tsc)) {
+      object.flags |= kObjectDoomed;
+      doomed_.push({*latest, e.address});
+      next_tick_ = std::min(next_tick_, *latest + 1);
     }
-    return true;
+    live_.Insert(object);
   }
 
   void Alloc(const EventRun& run, size_t i) {
     const Event& e = run.block->events[i];
     if (e.address == 0) return;
-    const bool lives = MakeRoom(run, i);
+    MakeRoom(run, i);
     const uint32_t row = HeapRow(e.stack);
     Born(row, e.bytes, Weight(rate(), e.bytes));
-    const LiveObject object{e.address, rate(), birth_flags_, e.bytes, row, bucket_};
-    if (lives) {
-      live_.Insert(object);
-    } else {
-      EndObject(object, nullptr);
-    }
+    InsertNew(run, i, {e.address, rate(), birth_flags_, e.bytes, row, bucket_});
   }
 
   // The live object that a free ends, or nullptr when the free belongs to another one.
   LiveObject* FreedObject(const EventRun& run, size_t i) {
     const Event& e = run.block->events[i];
-    if (late_.Consume(e.address, e.tsc)) return nullptr;
+    if (late_.Consume(e.address, run.block->stream, e.tsc)) return nullptr;
     LiveObject* object = live_.Find(e.address);
     if (object == nullptr) {
       ++result_.unknown_frees;
-      if (is_multi_stream_) waiting_.Add(e.address, e.tsc, run.LatestTime(i));
+      if (is_multi_stream_) waiting_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
+    } else if ((object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, run.LatestTime(i))) {
+      // The one that waited ends the object, this one may still find a later one.
+      waiting_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
     }
     return object;
   }
@@ -400,15 +395,14 @@ class HeapReplay {
         if (youngest.bytes == 0 && parts.size() > 1) parts.pop_back();
       }
     }
-    const bool lives = MakeRoom(run, i);
+    MakeRoom(run, i);
     object.address = e.address;
     object.bytes = e.bytes;
     object.rate = rate();
     const bool has_parts = parts.size() > 1;
-    object.flags = (object.flags & ~uint64_t{kObjectParts}) | (has_parts ? kObjectParts : 0);
-    if (!lives) return EndObject(object, &parts);
-    live_.Insert(object);
+    object.flags = (object.flags & ~uint64_t{kObjectParts | kObjectDoomed}) | (has_parts ? kObjectParts : 0);
     if (has_parts) parts_[object.address] = std::move(parts);
+    InsertNew(run, i, object);
   }
 
   // ---- pymalloc
@@ -640,6 +634,7 @@ class HeapReplay {
   absl::flat_hash_map<uint32_t, Limbo> limbo_;              // by stream
   OwedFrees late_;                                          // still to come: their objects have ended already
   OwedFrees waiting_;                                       // came before the allocations they belong to
+  std::priority_queue<Doomed, std::vector<Doomed>, std::greater<>> doomed_;
   std::vector<trace::RateRecord> rates_;
   struct Retained {
     double bytes;

@@ -3,17 +3,22 @@
 //
 // Rules, each with a test:
 //   order      alloc and free of one address alternate. An alloc of a live address means that its free is
-//   late in the merge: the
-//              old object ends now and the late free is swallowed. A free of an unknown address waits for its
-//              late alloc. Both only as long as the time stamps allow it.
+//   late
+//              in the merge: the old object ends now and the late free is swallowed. A free of an unknown
+//              address waits for its late alloc: whichever object lives there when no event of the free's
+//              time can come any more was ended by it. Both only as far as the time stamps allow it, and
+//              never against the order within one stream.
 //   unknown    frees that match nothing are counted ([freed elsewhere]): objects from before the start, or
-//   lost allocations. realloc    is one object: old bytes keep their birth and site, the growth is born now
-//   at the caller of realloc; shrinking
-//              ends the youngest bytes. Under sampling, where the halves were chosen independently, it is a
-//              free and an alloc.
+//   lost
+//              allocations.
+//   realloc    is one object: old bytes keep their birth and site, the growth is born now at the caller of
+//              realloc; shrinking ends the youngest bytes. Under sampling, where the halves were chosen
+//              independently, it is a free and an alloc.
 //   mmap       mappings are intervals of their own pools; pymalloc's arenas are not counted where their
-//   contents are. sampling   amounts are weighted, see sampling.h. fold       events that the shim folded
-//   away arrive as sums per stack and bucket.
+//   contents
+//              are.
+//   sampling   amounts are weighted, see sampling.h.
+//   fold       events that the shim folded away arrive as sums per stack and bucket.
 //
 // Memory: live objects, stacks and sites; never events.
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_REPLAY_H_

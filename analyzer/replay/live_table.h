@@ -17,6 +17,7 @@ namespace plateau::replay {
 enum ObjectFlags : uint8_t {
   kObjectTensor = 1,  // a torch tensor's storage
   kObjectParts = 2,   // grown by realloc: its bytes have several births, see HeapReplay
+  kObjectDoomed = 4,  // a free that came too early may be its own, see HeapReplay
 };
 inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at its birth, 15 for none
 
