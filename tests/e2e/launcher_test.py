@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,6 +51,10 @@ class LauncherTest(unittest.TestCase):
         cls.program = cls.directory / "keeper"
         subprocess.run(["cc", "-g", "-O1", "-o", cls.program, source], check=True)
         cls.line = KEEPER.split("\n").index("  kept[i] = malloc(20002);  /* the line of the site */") + 1
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.directory, ignore_errors=True)
 
     def record(self, name, *arguments, options=("--exact",)):
         out = self.directory / name
@@ -107,6 +112,26 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual(done.returncode, 127)
         self.assertIn("command not found", done.stderr)
         self.assertFalse(out.exists())
+
+    def test_static_program_runs_and_is_said_not_to_be_recorded(self):
+        program = self.directory / "static"
+        built = subprocess.run(["cc", "-static", "-o", program, self.directory / "keeper.c"], capture_output=True)
+        if built.returncode != 0:
+            self.skipTest("no static C library")
+        done = run("run", "-o", self.directory / "static-rec", "--", program, "5")
+        self.assertEqual((done.returncode, done.stdout), (5, "output\n"))
+        self.assertIn("statically linked", done.stderr)
+
+    def test_setuid_program_of_another_user_is_said_not_to_be_recorded(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a program of another user")
+        program = self.directory / "setuid"
+        program.write_bytes(self.program.read_bytes())
+        os.chown(program, 65534, 65534)
+        program.chmod(0o4755)
+        done = run("run", "-o", self.directory / "setuid-rec", "--", program, "6")
+        self.assertEqual((done.returncode, done.stdout), (6, "output\n"))
+        self.assertIn("set-user-id", done.stderr)
 
     def test_packing_loses_nothing(self):
         raw, _ = self.record("raw", options=("--exact", "--no-pack"))

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -374,14 +375,31 @@ std::string TraceFromText(std::string_view text) {
   return builder.Finish();
 }
 
+namespace {
+
+// Removed when the test program ends.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    const char* base = getenv("TMPDIR");
+    path_ = std::string(base != nullptr ? base : "/tmp") + "/plateau-test-XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
 std::string WriteTemporary(std::string_view name, std::string_view bytes) {
-  static const std::string directory = [] {
-    std::string pattern = "/tmp/plateau-test-XXXXXX";
-    if (const char* base = getenv("TMPDIR")) pattern = std::string(base) + "/plateau-test-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    return pattern;
-  }();
-  const std::string path = directory + "/" + std::string(name);
+  static const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/" + std::string(name);
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }
