@@ -175,6 +175,16 @@ class ReportBuilder {
     }
     h.hypotheses = ToReport(pass.analysis.hypotheses);
     h.patterns = ToReport(pass.analysis.patterns);
+    // The fix of a pattern that explains the verdict is better advice than the general one.
+    std::vector<std::string> advice;
+    for (const verdict::PatternMatch& match : pass.analysis.patterns) {
+      if (match.explains_headline)
+        advice.push_back(
+            absl::StrCat(match.pattern->title, " (", match.pattern->id, "): ", match.pattern->fix));
+    }
+    if (!advice.empty() && h.verdict.headline.kind != verdict::VerdictKind::kInconclusive) {
+      h.words.next_steps = std::move(advice);
+    }
     h.phases = PhasesOf(pass);
     const int64_t width = pass.series->bucket_steps();
     for (int64_t bucket = 0; bucket <= pass.series->buckets(); ++bucket) {

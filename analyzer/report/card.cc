@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -235,9 +236,12 @@ class Card {
   }
 
   void Next() {
-    std::vector<std::string> lines;
-    for (const Pattern& p : model_.patterns) lines.push_back(absl::StrCat(p.title, " (", p.id, "): ", p.fix));
-    for (const std::string& step : model_.verdict.next_steps) lines.push_back(step);
+    // Advice for the verdict first, then what else was recognised.
+    std::vector<std::string> lines = model_.verdict.next_steps;
+    for (const Pattern& p : model_.patterns) {
+      std::string line = absl::StrCat(p.title, " (", p.id, "): ", p.fix);
+      if (!absl::c_linear_search(lines, line)) lines.push_back(std::move(line));
+    }
     if (!lines.empty()) Section("Next", lines[0], 2);
     if (lines.size() > 1) Section("", lines[1], 1);
   }

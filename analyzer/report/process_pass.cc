@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/status_macros.h"
@@ -21,6 +22,7 @@ using trace::LedgerField;
 // Sites whose whole stack is symbolized for the patterns; the others are judged by their own frame.
 constexpr size_t kSitesWithStacks = 400;
 constexpr size_t kMaxFramesForPatterns = 80;
+constexpr size_t kSitesWithOperators = 50;
 
 class SeriesFeeder final : public replay::ReplayObserver {
  public:
@@ -152,7 +154,9 @@ std::vector<series::LedgerSample> Ledger(const ProcessPass& pass) {
     s.rss_anon = Field(reading, LedgerField::kRssAnonBytes);
     s.rss_file = Field(reading, LedgerField::kRssFileBytes);
     s.rss_shmem = Field(reading, LedgerField::kRssShmemBytes);
-    s.mapped_live = pool(Pool::kMmap) + pool(Pool::kArena);
+    // The same pools as the totals of the report, so that no sample is above the peak.
+    s.mapped_live = pool(Pool::kMmap) + pool(Pool::kPython);
+    s.pool_slack = std::max(0.0, pool(Pool::kArena) - pool(Pool::kPython));
     s.live = pool(Pool::kHeap);
     // Both absent, and so 0, where the allocator was not asked: asking is dear.
     s.allocator_held =
@@ -203,6 +207,8 @@ series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options)
   const series::StepClock& clock = pass.clock;
   series::RunContext run;
   run.steps = clock.last_bucket();
+  if (clock.source() == series::StepSource::kFetch) run.unit = series::StepUnit::kBatch;
+  if (clock.source() == series::StepSource::kTime) run.unit = series::StepUnit::kTimeSlice;
   if (clock.steps_per_epoch() > 0) run.epoch_steps = clock.steps_per_epoch();
   if (options.epoch_steps) run.epoch_steps = options.epoch_steps;
   if (clock.examples_per_step() > 0) run.examples_per_step = clock.examples_per_step();
@@ -222,6 +228,38 @@ series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options)
   const double lost = static_cast<double>(pass.definitions.summary.TotalDroppedEvents());
   run.lost_rate = lost / std::max(1.0, lost + static_cast<double>(pass.replay.events));
   return run;
+}
+
+// "relu" of the outermost at::_ops::relu::call in a stack; empty when no torch operator is in it.
+std::string OperatorOf(const std::vector<Frame>& stack) {
+  constexpr absl::string_view kBegin = "at::_ops::";
+  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+    if (!absl::StartsWith(frame->function, kBegin)) continue;
+    const absl::string_view rest = absl::string_view(frame->function).substr(kBegin.size());
+    return std::string(rest.substr(0, rest.find(':')));
+  }
+  return "";
+}
+
+// The operators behind what the sites hold, from the few largest stacks of each.
+void FindOperators(ProcessPass* pass, const std::vector<uint32_t>& sites) {
+  constexpr size_t kStacksPerSite = 6;
+  std::vector<std::vector<uint32_t>> rows_of(pass->input.site_info.size());
+  for (uint32_t row = 0; row < pass->row_count(); ++row) {
+    if (pass->Row(row).live_bytes > 0 && pass->Row(row).node != 0)
+      rows_of[pass->Row(row).site].push_back(row);
+  }
+  for (const uint32_t site : sites) {
+    std::vector<uint32_t>& rows = rows_of[site];
+    std::stable_sort(rows.begin(), rows.end(), [pass](uint32_t a, uint32_t b) {
+      return pass->Row(a).live_bytes > pass->Row(b).live_bytes;
+    });
+    std::vector<std::string>& operators = pass->input.site_info[site].operators;
+    for (size_t i = 0; i < rows.size() && i < kStacksPerSite; ++i) {
+      std::string name = OperatorOf(pass->names->Stack(pass->Row(rows[i]).node));
+      if (!name.empty() && !absl::c_linear_search(operators, name)) operators.push_back(std::move(name));
+    }
+  }
 }
 
 void DescribeSites(ProcessPass* pass) {
@@ -251,6 +289,8 @@ void DescribeSites(ProcessPass* pass) {
       info.frames.push_back(absl::StrCat(frame.function, " ", frame.file, " ", frame.module));
     }
   }
+  order.resize(std::min(order.size(), kSitesWithOperators));
+  FindOperators(pass, order);
 }
 
 }  // namespace
@@ -289,7 +329,6 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& p
 
   verdict::AnalysisInput& input = pass->input;
   input.run = RunOf(*pass, options);
-  input.steps_are_real = pass->clock.step_count() > 0;
   input.has_python = !pass->definitions.codes.empty();
   input.sites = pass->series.get();
   input.site_bucket_steps = pass->series->bucket_steps();

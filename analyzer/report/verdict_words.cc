@@ -1,5 +1,6 @@
 #include "analyzer/report/verdict_words.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -48,6 +49,20 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
   return forecasts;
 }
 
+// The shape that would have led to another verdict and comes closest, when it is clearly excluded.
+std::string ClosestExcluded(const verdict::Verdict& v) {
+  constexpr double kStrongEvidence = 6;
+  if (v.kind == verdict::VerdictKind::kInconclusive) return "";
+  const verdict::ModelScore* closest = nullptr;
+  for (const verdict::ModelScore& model : v.evidence.models) {
+    if (verdict::IsEndless(model.name) == verdict::IsLeak(v.kind)) continue;
+    if (closest == nullptr || model.delta_bic < closest->delta_bic) closest = &model;
+  }
+  if (closest == nullptr || closest->delta_bic < kStrongEvidence) return "";
+  return absl::StrCat(verdict::ShapeText(closest->name), " would explain it worse by ",
+                      verdict::NumberText(std::round(closest->delta_bic)), " (6 is strong evidence)");
+}
+
 }  // namespace
 
 std::optional<Interval> ToReport(const std::optional<verdict::Interval>& interval) {
@@ -86,13 +101,7 @@ Verdict ToReport(const verdict::Verdict& v, const series::RunContext& run) {
   if (v.reason != verdict::Reason::kNone) out.reason = std::string(verdict::ReasonName(v.reason));
   out.sentence = v.sentence;
   if (!v.why.empty()) out.why.push_back(v.why);
-  for (const verdict::ModelScore& model : v.evidence.models) {
-    if (out.why.size() >= 4) break;
-    if (model.delta_bic > 0) {
-      out.why.push_back(absl::StrCat("the shape '", model.name, "' explains the data worse by ",
-                                     verdict::NumberText(model.delta_bic), " (6 is strong evidence)"));
-    }
-  }
+  if (const std::string excluded = ClosestExcluded(v); !excluded.empty()) out.why.push_back(excluded);
   out.numbers = NumbersOf(v);
   if (v.forecast.outcome != verdict::Outcome::kUnknown)
     out.outcome = std::string(verdict::OutcomeName(v.forecast.outcome));

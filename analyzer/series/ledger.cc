@@ -15,7 +15,7 @@ class GapEstimate {
   double Next(const LedgerSample& sample) {
     const double beyond_live = sample.rss_anon - sample.own - sample.live - sample.mapped_live;
     if (sample.allocator_held > 0) {
-      const double gap = std::max(0.0, sample.allocator_held - sample.live);
+      const double gap = std::max(0.0, sample.allocator_held - sample.live) + sample.pool_slack;
       remainder_ = beyond_live - gap;
       known_ = true;
       return gap;

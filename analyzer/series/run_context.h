@@ -20,8 +20,13 @@ struct EventTrack {
   std::vector<int64_t> steps;  // ascending
 };
 
+// What stands in for a step. Without training steps nothing repeats that memory could be compared with:
+// slices of time show what happened, and support no verdict.
+enum class StepUnit { kStep, kBatch, kTimeSlice };
+
 struct RunContext {
-  int64_t steps = 0;                        // the last step seen
+  int64_t steps = 0;  // the last step seen
+  StepUnit unit = StepUnit::kStep;
   std::optional<double> epoch_steps;        // steps per pass over the data; may be fractional
   std::optional<double> examples_per_step;  // global, after gradient accumulation
   std::optional<double> dataset_examples;

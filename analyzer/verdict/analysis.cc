@@ -144,6 +144,10 @@ void JudgeSites(const AnalysisInput& input, std::vector<PoolContext>& pools, Ana
     if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
     Explain(pool.run, &out.verdict);
     pool.findings.push_back({out.verdict, out.retained_bytes});
+    if (pool.run.unit == series::StepUnit::kTimeSlice) {
+      out.verdict = WithoutSteps(pool.run, out.verdict);
+      out.growth_bytes_per_step = {};
+    }
     pool.sites.push_back(i);
   }
 }
@@ -218,7 +222,6 @@ EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<Pool
                               const Analysis& analysis) {
   EvidenceBundle evidence;
   evidence.run = pools[0].run;
-  evidence.steps_are_real = input.steps_are_real;
   evidence.has_python = input.has_python;
   evidence.ledger = WithoutTeardown(input.ledger, static_cast<double>(input.run.steps));
   evidence.pools = input.pools;
@@ -282,6 +285,11 @@ Analysis RunAnalysis(const AnalysisInput& input) {
       verdict.headline.evidence.untraced_kind = UntracedKind(analysis.evidence);
     }
     Explain(pool.run, &verdict.headline);
+    if (pool.run.unit == series::StepUnit::kTimeSlice) {
+      verdict.headline = WithoutSteps(pool.run, verdict.headline);
+      verdict.components.clear();
+      verdict.components.push_back({.kind = verdict.headline.kind});
+    }
     analysis.pools.push_back(SummarisePool(pool, verdict.headline));
     verdicts.push_back(std::move(verdict));
   }

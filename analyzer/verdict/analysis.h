@@ -40,7 +40,6 @@ struct AnalysisInput {
   // In steps. reference_bytes may be 0, the ledger's peak is used then. The limit is for forecasts: growth is
   // measured against the peak, so that a large machine does not hide a leak.
   series::RunContext run;
-  bool steps_are_real = true;  // false: slices of time stand in for steps
   bool has_python = false;
 
   const series::SiteSeriesSource* sites = nullptr;  // must outlive the call

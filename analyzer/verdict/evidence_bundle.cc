@@ -16,6 +16,20 @@ bool BeginsWord(std::string_view text, size_t at) {
   return !std::isalpha(before) || (std::isupper(first) && std::islower(before));
 }
 
+// Operators that make a tensor out of nothing or copy one: inputs, not results of a forward pass.
+bool MakesInputs(std::string_view name) {
+  for (std::string_view maker :
+       {"full", "zeros", "ones", "empty", "rand", "arange", "linspace", "eye", "tensor", "scalar_tensor",
+        "from_file", "to", "_to_copy", "clone", "contiguous", "copy"}) {
+    if (name == maker) return true;
+    // randn, randint, full_like, empty_strided, ...
+    const bool is_family =
+        maker == "full" || maker == "zeros" || maker == "ones" || maker == "empty" || maker == "rand";
+    if (is_family && name.starts_with(maker)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool ContainsWord(std::string_view text, std::string_view lower_word) {
@@ -37,6 +51,26 @@ bool SiteEvidence::Mentions(std::initializer_list<std::string_view> words) const
   }
   return false;
 }
+
+bool SiteEvidence::IsKeptGraph() const {
+  using series::BirthPhase;
+  if (!IsLeak(verdict.kind) || IsKeptBatch()) return false;
+  if (traits.PhaseShare(BirthPhase::kEvaluation) > 0.5 || traits.PhaseShare(BirthPhase::kOptimizer) > 0.5 ||
+      traits.PhaseShare(BirthPhase::kFetch) > 0.5) {
+    return false;
+  }
+  const bool has_result = std::any_of(info.operators.begin(), info.operators.end(),
+                                      [](const std::string& name) { return !MakesInputs(name); });
+  if (!info.operators.empty() && !has_result) return false;
+  if (Mentions({"autograd", "grad_fn", "saved_tensor", "savedvariable", "backward0", "graph_task"}))
+    return true;
+  // A forward pass outside the phases Plateau knows (a second model, a probe) shows in the stack.
+  const bool is_forward =
+      traits.PhaseShare(BirthPhase::kForward) > 0.5 || Mentions({"_call_impl", "forward"});
+  return is_forward && has_result;
+}
+
+bool SiteEvidence::IsKeptBatch() const { return IsLeak(verdict.kind) && Mentions({"collat"}); }
 
 bool SiteEvidence::Keeps() const {
   switch (verdict.kind) {

@@ -26,6 +26,8 @@ struct SiteInfo {
   std::string pool = "host";        // "host", "pinned", "device 0", "shared", ...
   std::vector<std::string> frames;  // leaf to root, functions with file and module, native and Python merged
   std::string op;                   // "aten::mm" when torch gave one
+  // Torch operators whose results the site holds, "relu" of at::_ops::relu, from its largest stacks.
+  std::vector<std::string> operators;
 };
 
 struct SiteEvidence {
@@ -38,6 +40,13 @@ struct SiteEvidence {
 
   // True when a frame, the name or the op contains one of `words` (lower case).
   bool Mentions(std::initializer_list<std::string_view> words) const;
+
+  // True when something leaks that a forward pass made: the graph of a loss or an output is still referenced.
+  bool IsKeptGraph() const;
+
+  // True when something leaks that the collator made. It hands its batches on; whoever keeps them is
+  // elsewhere.
+  bool IsKeptBatch() const;
 
   // True when the verdict says that something born during the steps is still held.
   bool Keeps() const;
@@ -71,8 +80,7 @@ struct CurveTrend {
 };
 
 struct EvidenceBundle {
-  series::RunContext run;      // in steps
-  bool steps_are_real = true;  // false: time slices stand in for steps
+  series::RunContext run;  // in steps
   bool has_python = false;
   std::vector<SiteEvidence> sites;
   ProcessVerdict process;

@@ -45,6 +45,7 @@ std::string SiteText(const SiteEvidence& site) {
 Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who,
                       const std::function<bool(const SiteEvidence&)>& belongs) {
   if (e.sites.empty()) return NotTestable(name, "no call sites were recorded");
+  if (e.run.unit == series::StepUnit::kTimeSlice) return NotTestable(name, "no training step was seen");
   if (!AnyFrames(e) && !AnyPhases(e)) return NotTestable(name, "the sites have neither names nor phases");
   double kept = 0;
   const SiteEvidence* largest = nullptr;
@@ -135,6 +136,7 @@ Hypothesis Workers(const EvidenceBundle& e) {
 Hypothesis GarbageCollection(const EvidenceBundle& e) {
   constexpr const char* kName = "garbage collection delay";
   if (!e.has_python) return NotTestable(kName, "no Python interpreter was seen");
+  if (e.run.unit == series::StepUnit::kTimeSlice) return NotTestable(kName, "no training step was seen");
   double waiting = 0;
   for (const SiteEvidence& site : e.sites) {
     const bool bursts = site.traits.burst_free_share > 0.8 && site.verdict.kind == VerdictKind::kSteady &&
@@ -182,11 +184,71 @@ Hypothesis Observer(const EvidenceBundle& e) {
                                           : RuledOut(kName, e.own.rise_bytes, text);
 }
 
-// Only a site that keeps something at every step can be a graph that was kept.
-bool IsKeptGraph(const SiteEvidence& s) {
-  return (s.Mentions({"autograd", "grad_fn", "saved_tensor", "savedvariable", "backward0", "graph_task"}) ||
-          s.traits.PhaseShare(BirthPhase::kForward) > 0.8) &&
-         IsLeak(s.verdict.kind);
+bool IsDataLoading(const SiteEvidence& s) {
+  return s.traits.PhaseShare(BirthPhase::kFetch) > 0.5 ||
+         s.Mentions({"dataset", "getitem", "dataloader", "imread", "decode", "load_image", "image.open",
+                     "imagefile"});
+}
+
+double KeptBatchBytes(const EvidenceBundle& e) {
+  double bytes = 0;
+  for (const SiteEvidence& site : e.sites) {
+    if (site.IsKeptBatch()) bytes += site.retained_bytes;
+  }
+  return bytes;
+}
+
+// Examples that stay are the data set's doing. Batches made of them are handed to the training loop, and what
+// keeps those is not known from who made them.
+Hypothesis DatasetLoading(const EvidenceBundle& e) {
+  Hypothesis result = AboutSites(e, "dataset loading", "sites of data loading",
+                                 [](const SiteEvidence& s) { return IsDataLoading(s) && !s.IsKeptBatch(); });
+  if (const double batches = KeptBatchBytes(e); result.result == HypothesisResult::kRuledOut && batches > 0) {
+    result.evidence +=
+        "; " + BytesText(batches) + " are batches that stay after they were handed to the loop";
+  }
+  return result;
+}
+
+Hypothesis Collator(const EvidenceBundle& e) {
+  constexpr const char* kName = "collator";
+  if (const double batches = KeptBatchBytes(e); batches >= e.Material()) {
+    return NotTestable(kName,
+                       "it made the " + BytesText(batches) +
+                           " of batches that stay, and hands them on; a trace shows who made them, not who "
+                           "keeps them");
+  }
+  return AboutSites(e, kName, "sites of the collator",
+                    [](const SiteEvidence& s) { return s.Mentions({"collat"}); });
+}
+
+Hypothesis KeptGraph(const EvidenceBundle& e) {
+  Hypothesis result = AboutSites(e, "autograd graph kept", "results of forward passes",
+                                 [](const SiteEvidence& s) { return s.IsKeptGraph(); });
+  if (result.result != HypothesisResult::kSupported) return result;
+  for (const SiteEvidence& s : e.sites) {
+    if (!s.IsKeptGraph() || s.info.operators.empty()) continue;
+    result.evidence += "; made by " + s.info.operators.front();
+    for (size_t i = 1; i < s.info.operators.size() && i < 4; ++i)
+      result.evidence += ", " + s.info.operators[i];
+    break;
+  }
+  return result;
+}
+
+// A list keeps what others allocate, so a leak elsewhere does not clear the lists.
+Hypothesis LogLists(const EvidenceBundle& e) {
+  constexpr const char* kName = "log and metric lists";
+  Hypothesis result = AboutSites(e, kName, "sites of logging and metrics", [](const SiteEvidence& s) {
+    return s.Mentions(
+        {"log_history", "metric", "logger", "tensorboard", "history.append", "training_step_outputs"});
+  });
+  if (result.result == HypothesisResult::kRuledOut && e.process.headline_site &&
+      IsLeak(e.process.headline.kind)) {
+    return NotTestable(kName, "logging itself keeps nothing; whether a list of it keeps what " +
+                                  SiteText(e.sites[*e.process.headline_site]) + " made is not in a trace");
+  }
+  return result;
 }
 
 }  // namespace
@@ -205,32 +267,23 @@ std::string_view HypothesisResultName(HypothesisResult result) {
 
 std::vector<Hypothesis> TestHypotheses(const EvidenceBundle& e) {
   std::vector<Hypothesis> all;
-  all.push_back(AboutSites(e, "dataset loading", "sites of data loading", [](const SiteEvidence& s) {
-    return s.traits.PhaseShare(BirthPhase::kFetch) > 0.5 ||
-           s.Mentions({"dataset", "getitem", "dataloader", "imread", "decode", "load_image", "image.open",
-                       "imagefile"});
-  }));
+  all.push_back(DatasetLoading(e));
   all.push_back(AboutSites(e, "gradient accumulation", "gradient buffers", [](const SiteEvidence& s) {
     return s.traits.PhaseShare(BirthPhase::kBackward) > 0.5 ||
            s.Mentions({"accumulategrad", "accumulate_grad"});
   }));
-  all.push_back(AboutSites(e, "autograd graph kept", "sites of the autograd graph", IsKeptGraph));
+  all.push_back(KeptGraph(e));
   all.push_back(AboutSites(e, "optimizer state", "sites of the optimizer", [](const SiteEvidence& s) {
     return s.traits.PhaseShare(BirthPhase::kOptimizer) > 0.5 ||
            s.Mentions({"exp_avg", "optimizer", "adam", "adagrad", "momentum_buffer"});
   }));
   all.push_back(Evaluation(e));
-  all.push_back(
-      AboutSites(e, "log and metric lists", "sites of logging and metrics", [](const SiteEvidence& s) {
-        return s.Mentions(
-            {"log_history", "metric", "logger", "tensorboard", "history.append", "training_step_outputs"});
-      }));
+  all.push_back(LogLists(e));
   all.push_back(AboutSites(e, "processor and tokenizer caches", "sites of processors and tokenizers",
                            [](const SiteEvidence& s) {
                              return s.Mentions({"tokeniz", "processor", "lru_cache", "mm_cache"});
                            }));
-  all.push_back(AboutSites(e, "collator", "sites of the collator",
-                           [](const SiteEvidence& s) { return s.Mentions({"collat"}); }));
+  all.push_back(Collator(e));
   all.push_back(Workers(e));
   all.push_back(GarbageCollection(e));
   all.push_back(Fragmentation(e));

@@ -192,9 +192,7 @@ Match HighWaterMark(const EvidenceBundle& e) {
 
 Match KeptGraph(const EvidenceBundle& e) {
   return LargestSite(e, e.Material() / 10, [](const SiteEvidence& s) {
-    const bool graph = s.Mentions({"autograd", "grad_fn", "savedvariable", "saved_tensor", "backward0"}) ||
-                       s.traits.PhaseShare(BirthPhase::kForward) > 0.8;
-    return graph && IsLeak(s.verdict.kind) && s.verdict.evidence.objects_per_step.value_or(0) >= 0.9;
+    return s.IsKeptGraph() && s.verdict.evidence.objects_per_step.value_or(0) >= 0.9;
   });
 }
 

@@ -1,6 +1,8 @@
 #include "analyzer/verdict/patterns.h"
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 
 #include "analyzer/verdict/pattern_matchers.h"
 
@@ -111,14 +113,39 @@ const std::vector<Pattern>& PatternCatalogue() {
   return catalogue;
 }
 
+namespace {
+
+// Does a match speak of what the headline speaks of: the same site, or the same thing beside the sites?
+bool ExplainsHeadline(const PatternMatch& match, const ProcessVerdict& process) {
+  if (process.headline_site) return match.site == process.headline_site;
+  const std::string_view id = match.pattern->id;
+  switch (process.headline.kind) {
+    case VerdictKind::kWorkerDuplication:
+      return id == "K01";
+    case VerdictKind::kFragmentation:
+    case VerdictKind::kAllocatorRetention:
+      return id == "K09";
+    case VerdictKind::kUntracedGrowth:
+      return id == "K10" || id == "K21";
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 std::vector<PatternMatch> MatchPatterns(const EvidenceBundle& evidence) {
   std::vector<PatternMatch> matches;
+  if (evidence.run.unit == series::StepUnit::kTimeSlice) return matches;
   for (const Pattern& pattern : PatternCatalogue()) {
-    if (std::optional<PatternMatch> match = MatchPattern(pattern, evidence))
+    if (std::optional<PatternMatch> match = MatchPattern(pattern, evidence)) {
+      match->explains_headline = ExplainsHeadline(*match, evidence.process);
       matches.push_back(*std::move(match));
+    }
   }
-  std::stable_sort(matches.begin(), matches.end(),
-                   [](const PatternMatch& a, const PatternMatch& b) { return a.bytes > b.bytes; });
+  std::stable_sort(matches.begin(), matches.end(), [](const PatternMatch& a, const PatternMatch& b) {
+    return std::tuple(!a.explains_headline, -a.bytes) < std::tuple(!b.explains_headline, -b.bytes);
+  });
   return matches;
 }
 

@@ -25,11 +25,13 @@ struct PatternMatch {
   std::optional<size_t> site;  // index into the evidence's sites
   double bytes = 0;
   std::string evidence;  // what was seen, with its number
+  bool explains_headline = false;
 };
 
 const std::vector<Pattern>& PatternCatalogue();
 
-// Matches, largest first; at most one per pattern.
+// Matches that explain the process's verdict first, then the largest; at most one per pattern. None for a run
+// without training steps.
 std::vector<PatternMatch> MatchPatterns(const EvidenceBundle& evidence);
 
 }  // namespace plateau::verdict

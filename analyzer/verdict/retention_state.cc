@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/thresholds.h"
 
 namespace plateau::verdict {
@@ -210,9 +211,7 @@ double RetentionState::BicOf(RateShape shape_wanted) const {
 
 std::vector<ModelScore> RetentionState::Scores() const {
   std::vector<ModelScore> scores;
-  for (size_t i = 0; i < fits.size() && i < 5; ++i) {
-    scores.push_back({RateShapeName(fits[i].shape), fits[i].bic - fits.front().bic});
-  }
+  for (const RateFit& fit : fits) scores.push_back({RateShapeName(fit.shape), fit.bic - fits.front().bic});
   return scores;
 }
 
@@ -299,7 +298,7 @@ RetentionState JudgeRetention(const SurvivorWindow& window, double floor_rate) {
   const RateTrend trend = classes.Only();
   const RateFit fit = *classes.Best(trend);
   if (trend == RateTrend::kSlowing && few) {
-    std::string why = "only " + std::to_string(state.events) + " retention events";
+    std::string why = "only " + CountText(state.events, "step") + " retained anything";
     return Unclear(std::move(state), Reason::kFewSamples, std::move(why));
   }
   if (trend == RateTrend::kStopped && !hard_stop && IsBox(&fit)) {

@@ -1,12 +1,17 @@
 #include "analyzer/verdict/sentence.h"
 
+#include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace plateau::verdict {
 namespace {
 
 using series::RunContext;
+
+// As NumberText() writes it.
+bool IsOne(double value) { return std::abs(value - 1) < 0.05; }
 
 std::string RangeText(const Interval& interval, std::string (*text)(double)) {
   return "(" + text(interval.low) + " to " + text(interval.high) + ")";
@@ -57,12 +62,12 @@ std::string Steady(const Verdict& v) {
     return "No retention beyond what lost free events explain." + SeenText(v);
   }
   if (v.plateau_bytes && e.mean_life_steps) {
-    return "Objects live long (about " + NumberText(*e.mean_life_steps) +
-           " steps) and die as fast as they are born, at " + BytesText(e.live_bytes.value_or(0)) + ".";
+    return "Objects live long (about " + CountText(*e.mean_life_steps, "step") +
+           ") and die as fast as they are born, at " + BytesText(e.live_bytes.value_or(0)) + ".";
   }
   if (e.from_log_only) return "No growth." + SeenText(v);
   std::string out = "No retention.";
-  if (e.maturity_steps) out += " Objects live at most " + NumberText(*e.maturity_steps) + " steps.";
+  if (e.maturity_steps) out += " Objects live at most " + CountText(*e.maturity_steps, "step") + ".";
   if (e.cycle_amplitude_bytes) {
     out += " The level rises by " + BytesText(*e.cycle_amplitude_bytes) +
            " over each epoch and is released; budget for the peak.";
@@ -77,7 +82,7 @@ std::string WarmupComplete(const Verdict& v) {
   if (amount > 0) out += " by " + BytesText(amount);
   if (v.by_step) out += " until step " + NumberText(std::round(*v.by_step));
   out += e.from_log_only ? ", flat since" : ", nothing material retained since";
-  if (e.silent_steps && *e.silent_steps > 0) out += " (" + NumberText(*e.silent_steps) + " steps)";
+  if (e.silent_steps && *e.silent_steps > 0) out += " (" + CountText(*e.silent_steps, "step") + ")";
   out += ". Normal start-up.";
   if (e.fill_like.value_or(false)) {
     out +=
@@ -115,7 +120,7 @@ std::string CacheFill(const RunContext& run, const Verdict& v) {
   }
   if (v.knee_step) {
     out += " It was straight and ended at step " + EstimateText(*v.knee_step, NumberText);
-    if (run.epoch_steps) out += ", one epoch being " + NumberText(*run.epoch_steps) + " steps";
+    if (run.epoch_steps) out += ", one epoch being " + CountText(*run.epoch_steps, "step");
     out += ".";
   } else if (e.complete.value_or(true)) {
     out += " It ended with the first epoch and is bounded by the data set.";
@@ -140,9 +145,9 @@ std::string Leak(const RunContext& run, const Verdict& v) {
   const Evidence& e = v.evidence;
   std::string out = e.from_log_only ? "Grows by " : "Leaks ";
   if (v.rate_bytes_per_step) out += EstimateText(*v.rate_bytes_per_step, RateText);
-  if (e.objects_per_step) out += ", " + NumberText(*e.objects_per_step) + " objects per step";
+  if (e.objects_per_step) out += ", " + CountText(*e.objects_per_step, "object") + " per step";
   if (!e.from_log_only && e.maturity_steps) {
-    out += "; none of those older than " + NumberText(*e.maturity_steps) + " steps was freed";
+    out += "; none of those older than " + CountText(*e.maturity_steps, "step") + " was freed";
   }
   if (v.onset_step && *v.onset_step > 1) out += "; since step " + NumberText(std::round(*v.onset_step));
   out += ".";
@@ -200,20 +205,22 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
   if (v.reason == Reason::kEpochUnknown) {
     out += " The epoch length decides: give it with --epoch-steps, or run past the end of the first epoch.";
   } else if (v.needs_events && v.needs_steps) {
-    out += " About " + NumberText(*v.needs_steps) + " more steps (" + NumberText(*v.needs_events) +
-           " more event) decide it.";
+    out += " About " + CountText(*v.needs_steps, "more step") + " (" +
+           CountText(*v.needs_events, "more event") + ") " +
+           (IsOne(*v.needs_steps) ? "decides it." : "decide it.");
   } else if (v.reason == Reason::kFewSamples && v.needs_steps) {
-    out += " At least " + NumberText(std::ceil(*v.needs_steps)) +
-           " more steps are needed before a shape can be told";
+    out += " It takes at least " + CountText(std::ceil(*v.needs_steps), "more step") +
+           " before a shape can be told";
     out += run.epoch_steps ? "." : ", and the epoch length to tell a leak from a first-pass fill.";
   } else if (v.needs_steps && *v.needs_steps > 0) {
     const double now = static_cast<double>(run.steps);
-    out += " About " + NumberText(std::ceil(*v.needs_steps)) + " more steps decide it";
+    const double needed = std::ceil(*v.needs_steps);
+    out += " About " + CountText(needed, "more step") + (IsOne(needed) ? " decides it" : " decide it");
     if (now > 0 && run.bucket_steps == 1)
       out += " (to step " + NumberText(std::ceil(now + *v.needs_steps)) + ")";
     out += ".";
   } else if (v.needs_samples) {
-    out += " " + NumberText(*v.needs_samples) + " more samples are needed.";
+    out += " It takes " + CountText(*v.needs_samples, "more sample") + ".";
   }
   return out;
 }
@@ -267,6 +274,64 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
   return "";
 }
 
+// "steps" -> "batches" in a finished sentence; options such as --epoch-steps keep their name.
+std::string InBatches(const std::string& text) {
+  static constexpr std::string_view kStep = "step";
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const bool begins_word =
+        at == 0 || (!std::isalpha(static_cast<unsigned char>(text[at - 1])) && text[at - 1] != '-');
+    if (begins_word && text.compare(at, kStep.size(), kStep) == 0) {
+      at += kStep.size();
+      const bool plural = at < text.size() && text[at] == 's';
+      out += plural ? "batches" : "batch";
+      at += plural;
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
+}
+
+// What a verdict reached on slices of time says, without claiming more than time can show.
+std::string StoryOfTime(const RunContext& run, const Verdict& v) {
+  const double slice_seconds = run.seconds_per_step.value_or(0);
+  const double run_seconds = slice_seconds * static_cast<double>(run.steps);
+  const auto seconds = [](double value) {
+    char text[48];
+    std::snprintf(text, sizeof text,
+                  value < 1     ? "%.0f ms"
+                  : value < 100 ? "%.1f s"
+                                : "%.0f s",
+                  value < 1 ? value * 1000 : value);
+    return std::string(text);
+  };
+  if (slice_seconds <= 0) return "";
+  switch (v.kind) {
+    case VerdictKind::kSteady:
+    case VerdictKind::kSpikeRecovered:
+      return "nothing material stayed for long in " + seconds(run_seconds) + ".";
+    case VerdictKind::kWarmupComplete:
+    case VerdictKind::kCacheFill:
+    case VerdictKind::kSpikeRetained: {
+      std::string out =
+          BytesText(v.evidence.retained_bytes.value_or(v.evidence.rise_bytes.value_or(0))) + " were kept";
+      if (v.by_step) out += " until " + seconds(*v.by_step * slice_seconds);
+      return out + ", nothing material since, in " + seconds(run_seconds) + ".";
+    }
+    case VerdictKind::kAllocatorRetention:
+    case VerdictKind::kWorkerDuplication:
+      return v.why + ".";
+    default:
+      break;
+  }
+  std::string out = "still growing at the end of " + seconds(run_seconds);
+  if (v.rate_bytes_per_step && v.rate_bytes_per_step->value > 0) {
+    out += ", by " + BytesText(v.rate_bytes_per_step->value / slice_seconds) + "/s";
+  }
+  return out + ".";
+}
+
 }  // namespace
 
 std::string BytesText(double bytes) {
@@ -292,7 +357,76 @@ std::string NumberText(double value) {
   return text;
 }
 
-void Explain(const RunContext& run, Verdict* verdict) { verdict->sentence = Sentence(run, *verdict); }
+std::string CountText(double count, std::string_view noun) {
+  return NumberText(count) + " " + std::string(noun) + (IsOne(count) ? "" : "s");
+}
+
+std::string ShapeText(std::string_view model_name) {
+  static constexpr std::pair<std::string_view, const char*> kWords[] = {
+      // What is retained per step.
+      {"zero", "nothing retained"},
+      {"constant", "the same amount retained in every step"},
+      {"delayed_constant", "nothing at first, then the same amount in every step"},
+      {"two_levels", "one rate, then another"},
+      {"box", "a steady rate that has ended"},
+      {"delayed_box", "a steady rate that began late and has ended"},
+      {"exponential", "growth that fades out"},
+      {"exponential_plus_constant", "a fading start with a steady rest"},
+      {"power_law", "growth that slows down more and more"},
+      // A level over the steps.
+      {"flat", "no growth"},
+      {"line", "steady growth"},
+      {"hinge", "steady growth, then none"},
+      {"broken_line", "two straight lines"},
+      {"flat_then_line", "no growth at first, then steady growth"},
+      {"step", "one jump"},
+      {"saturation", "growth that levels off"},
+      {"saturation_plus_line", "growth that levels off beside steady growth"},
+      {"logarithm", "growth that slows down more and more"},
+      {"event_stairs", "a step at every evaluation or checkpoint"},
+      {"event_step", "one jump at an evaluation or checkpoint"},
+      {"epoch_stairs", "a step at every epoch"},
+  };
+  for (const auto& [name, words] : kWords) {
+    if (name == model_name) return words;
+  }
+  if (model_name.starts_with("levels_"))
+    return std::string(model_name.substr(7)) + " levels with jumps between";
+  return std::string(model_name);
+}
+
+bool IsEndless(std::string_view model_name) {
+  for (std::string_view name :
+       {"constant", "delayed_constant", "two_levels", "exponential_plus_constant", "line", "flat_then_line",
+        "saturation_plus_line", "event_stairs", "epoch_stairs"}) {
+    if (name == model_name) return true;
+  }
+  return false;
+}
+
+void Explain(const RunContext& run, Verdict* verdict) {
+  verdict->sentence = Sentence(run, *verdict);
+  if (run.unit == series::StepUnit::kBatch) verdict->sentence = InBatches(verdict->sentence);
+}
+
+Verdict WithoutSteps(const RunContext& run, const Verdict& by_time) {
+  Verdict verdict;
+  verdict.reason = Reason::kNoSteps;
+  verdict.why = "no training step was seen";
+  verdict.evidence = by_time.evidence;
+  for (auto* in_slices :
+       {&verdict.evidence.maturity_steps, &verdict.evidence.mature_steps, &verdict.evidence.objects_per_step,
+        &verdict.evidence.silent_steps, &verdict.evidence.mean_life_steps, &verdict.evidence.period_steps}) {
+    in_slices->reset();
+  }
+  verdict.evidence.floor_bytes_per_step = 0;
+  verdict.evidence.models.clear();
+  verdict.evidence.post_models.clear();
+  verdict.sentence = "No training step was seen, so there is nothing to compare.";
+  if (const std::string story = StoryOfTime(run, by_time); !story.empty())
+    verdict.sentence += " By time: " + story;
+  return verdict;
+}
 
 std::string NextStep(const Verdict& verdict) {
   switch (verdict.kind) {
@@ -311,7 +445,11 @@ std::string NextStep(const Verdict& verdict) {
       return "Keep the data set in arrays instead of Python lists, or use fewer workers.";
     case VerdictKind::kInconclusive:
       if (verdict.reason == Reason::kEpochUnknown) return "Give the epoch length with --epoch-steps.";
-      return verdict.needs_steps ? "Run " + NumberText(std::ceil(*verdict.needs_steps)) + " steps more." : "";
+      if (verdict.reason == Reason::kNoSteps)
+        return "Mark the steps with plateau_step() (plateau/mark.h) or plateau.mark in Python, if there are "
+               "any.";
+      return verdict.needs_steps ? "Run " + CountText(std::ceil(*verdict.needs_steps), "more step") + "."
+                                 : "";
     default:
       return "";
   }

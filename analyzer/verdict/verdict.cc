@@ -77,6 +77,8 @@ std::string_view ReasonName(Reason reason) {
       return "few_samples";
     case Reason::kLossLimited:
       return "loss_limited";
+    case Reason::kNoSteps:
+      return "no_steps";
   }
   return "";
 }

@@ -54,6 +54,7 @@ enum class Reason {
   kNothingOldEnough,    // nothing_old_enough: lifetimes are as long as the run
   kFewSamples,          // few_samples
   kLossLimited,         // loss_limited: explained by lost events
+  kNoSteps,             // no_steps: no training step was seen, there is nothing to compare
 };
 std::string_view ReasonName(Reason reason);
 

@@ -1,11 +1,17 @@
 // A training loop in C++ with libtorch: two optimizers, an evaluation after each epoch, checkpoints, and on
 // request a leak.
 //
-//   training_loop          healthy; expected verdict: steady
-//   training_loop --leak   keeps each batch at the line marked LEAK; expected verdict: inconclusive, and leak with
-//                          --epoch-steps 45, because no DataLoader tells the length of an epoch
+//   training_loop                     healthy; expected verdict: steady
+//   training_loop --leak              keeps each batch at the line marked LEAK; expected verdict: leak
+//   training_loop --leak --unmarked   the same without plateau_epoch(); expected verdict: inconclusive,
+//   because a cache
+//                                     of a data set that is longer than the run would look the same
+//
+// Plateau finds the steps by itself. Where a pass over the data ends it can only know from a DataLoader or
+// from plateau_epoch(), one line that does nothing when the program is not traced.
 //
 // Prints its own counts as JSON, as the Python examples do.
+#include <plateau/mark.h>
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -27,7 +33,12 @@ torch::Tensor MakeBatch(int step) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_leaking = argc > 1 && strcmp(argv[1], "--leak") == 0;
+  bool is_leaking = false;
+  bool is_marked = true;
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--leak") == 0) is_leaking = true;
+    if (strcmp(argv[i], "--unmarked") == 0) is_marked = false;
+  }
   torch::manual_seed(7);
   torch::set_num_threads(1);
   torch::nn::Sequential model(torch::nn::Linear(kWidth, 64), torch::nn::ReLU(), torch::nn::Linear(64, 10));
@@ -51,6 +62,7 @@ int main(int argc, char** argv) {
       if (is_leaking) kept.push_back(inputs);
       ++steps;
     }
+    if (is_marked) plateau_epoch();
     model->eval();
     {
       torch::NoGradGuard no_grad;
@@ -62,8 +74,8 @@ int main(int argc, char** argv) {
   }
   remove((std::string("/tmp/plateau-training-loop-") + std::to_string(getpid()) + ".pt").c_str());
   printf(
-      "{\"truth\": {\"steps\": %d, \"epochs\": 0, \"evaluations\": %d, \"checkpoints\": %d, "
+      "{\"truth\": {\"steps\": %d, \"epochs\": %d, \"evaluations\": %d, \"checkpoints\": %d, "
       "\"leak_bytes_per_step\": %d}}\n",
-      steps, evaluations, checkpoints, is_leaking ? kBatch * kWidth * 4 : 0);
+      steps, is_marked ? kEpochs : 0, evaluations, checkpoints, is_leaking ? kBatch * kWidth * 4 : 0);
   return 0;
 }

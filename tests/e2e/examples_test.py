@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every example under the shim: the verdict it names at its top, and the line it marks.
 
-    examples_test.py [--modes default,exact] [--repeat N] [NAME...]
+    examples_test.py [--modes default,exact] [--repeat N] [--keep FOLDER] [NAME...]
 
 The expected verdict and the marked lines (`LEAK`, `HOLDS`) are read from the examples themselves, so a new example is tested as
 soon as it exists. Steps, epochs and evaluations are compared with the program's own counts on the way.
@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,18 +70,27 @@ def find_cases():
     if os.path.exists(program):
         path = os.path.join(EXAMPLES, "cpp", "training_loop.cc")
         cases.append(Case("training_loop.cc", path, [], {"steady"}, [program]))
-        cases.append(Case("training_loop.cc", path, ["--leak"], {"inconclusive"}, [program, "--leak"]))
+        cases.append(Case("training_loop.cc", path, ["--leak"], {"leak", "slow_leak"}, [program, "--leak"]))
+        unmarked = ["--leak", "--unmarked"]
+        cases.append(Case("training_loop.cc", path, unmarked, {"inconclusive"}, [program, *unmarked]))
     return cases
 
 
-def run(case, mode):
+def run(case, mode, keep):
     with tempfile.TemporaryDirectory() as folder:
+        if keep:
+            folder = os.path.join(keep, "-".join([case.name, *case.arguments, mode]))
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(folder)
         recording = os.path.join(folder, "recording")
         environment = dict(os.environ, LD_PRELOAD=SHIM, PLATEAU_OUT=recording, PLATEAU_MODE=mode, PYTHONPATH=SITE_HOOK)
         done = subprocess.run(case.command, env=environment, capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
             raise AssertionError(f"ended with {done.returncode}: {done.stderr[-2000:]}")
         truth = json.loads(done.stdout.splitlines()[-1])["truth"]
+        if keep:
+            with open(os.path.join(folder, "truth.json"), "w") as text:
+                json.dump(truth, text)
         report = subprocess.run([PLATEAU, "report", recording, "--json", "-"], capture_output=True, text=True, timeout=300)
         if report.returncode != 0:
             raise AssertionError(f"report ended with {report.returncode}: {report.stderr[-2000:]}")
@@ -92,7 +102,8 @@ def problems(case, truth, report):
     wrong = []
     if report["verdict"] not in case.accepted:
         wrong.append(f"verdict {report['verdict']}, expected {' or '.join(sorted(case.accepted))}")
-    for key, found in (("steps", report["steps"]["count"]), ("evaluations", report["steps"]["evaluations"])):
+    for key, found in (("steps", report["steps"]["count"]), ("epochs", report["steps"]["epochs"]),
+                       ("evaluations", report["steps"]["evaluations"])):
         if found != truth[key]:
             wrong.append(f"{key}: {found}, the program counted {truth[key]}")
     growing = [site for site in report["sites"] if site["verdict"] in GROWS]
@@ -117,6 +128,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--modes", default="default")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--keep", help="leave the recordings in this folder, the last of each example and mode")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     failures = 0
@@ -126,7 +138,7 @@ def main():
         for mode in options.modes.split(","):
             for _ in range(options.repeat):
                 try:
-                    truth, report = run(case, mode)
+                    truth, report = run(case, mode, options.keep)
                     wrong = problems(case, truth, report)
                     verdict = report["verdict"]
                 except (AssertionError, subprocess.TimeoutExpired) as error:

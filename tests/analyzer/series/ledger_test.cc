@@ -30,6 +30,15 @@ TEST(LedgerTest, PartsAddUpToRss) {
   EXPECT_EQ(parts.sum(), parts.rss);
 }
 
+TEST(LedgerTest, WhatArenasHoldBeyondTheirObjectsIsAllocatorGap) {
+  LedgerSample sample = Sample(1);
+  sample.pool_slack = 40;  // live Python objects are in mapped_live, their arenas are larger
+  const LedgerParts parts = Decompose(sample);
+  EXPECT_EQ(parts.live, 750);
+  EXPECT_EQ(parts.allocator_gap, 140);
+  EXPECT_EQ(parts.sum(), parts.rss);
+}
+
 TEST(LedgerTest, UntouchedMemoryMakesTheRemainderNegative) {
   LedgerSample sample = Sample(1);
   sample.live = 5000;  // asked for, never written

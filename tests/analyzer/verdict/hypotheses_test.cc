@@ -1,0 +1,183 @@
+// What is blamed by name: who made what stays, and what follows from it for who keeps it.
+#include "analyzer/verdict/hypotheses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyzer/verdict/sentence.h"
+#include "tests/analyzer/verdict/scenario.h"
+
+namespace plateau::verdict {
+namespace {
+
+using series::BirthPhase;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int64_t kSteps = 180;
+
+class HypothesesTest : public testing::Test {
+ protected:
+  HypothesesTest() : run(kSteps) {
+    run.epoch_steps = 60;
+    run.examples_per_step = 8;
+    run.input.has_python = true;
+    run.AddOrdinaryTraining(500 * kMiB, 50 * kMiB);
+  }
+
+  void Leak(SiteInfo info, BirthPhase phase, int per_step = 1) {
+    const size_t site = run.AddSite(std::move(info));
+    for (int64_t step = 1; step <= kSteps; ++step) {
+      for (int i = 0; i < per_step; ++i) run.Keep(site, step, 1 * kMiB / per_step);
+    }
+    run.Born(site, phase, kSteps * kMiB);
+  }
+
+  const Hypothesis& Find(const std::string& name) {
+    if (analysis.hypotheses.empty()) analysis = run.Analyse();
+    for (const Hypothesis& hypothesis : analysis.hypotheses) {
+      if (hypothesis.name == name) return hypothesis;
+    }
+    ADD_FAILURE() << "no hypothesis " << name;
+    static const Hypothesis none;
+    return none;
+  }
+
+  Scenario run;
+  Analysis analysis;
+};
+
+TEST_F(HypothesesTest, ForwardResultsThatStayAreAKeptGraph) {
+  Leak({.name = "train.py:26 in <module>",
+        .frames = {"at::_ops::relu::call", "ReLU.forward activation.py", "Module._call_impl module.py"},
+        .operators = {"relu", "log_softmax"}},
+       BirthPhase::kOther);
+  EXPECT_EQ(Find("autograd graph kept").result, HypothesisResult::kSupported);
+  EXPECT_THAT(Find("autograd graph kept").evidence, HasSubstr("made by relu, log_softmax"));
+  ASSERT_FALSE(analysis.patterns.empty());
+  EXPECT_STREQ(analysis.patterns.front().pattern->id, "K06");
+  EXPECT_TRUE(analysis.patterns.front().explains_headline);
+}
+
+TEST_F(HypothesesTest, AdviceForTheLeakComesBeforeAdviceForALargerGap) {
+  Leak({.name = "train.py:26", .frames = {"ReLU.forward activation.py"}, .operators = {"relu"}},
+       BirthPhase::kForward);
+  run.allocator_slack = [](int64_t step) { return static_cast<double>(step) * 2 * kMiB; };
+  EXPECT_EQ(Find("allocator fragmentation").result, HypothesisResult::kSupported);
+  ASSERT_EQ(analysis.patterns.size(), 2u);
+  EXPECT_STREQ(analysis.patterns[0].pattern->id, "K06");
+  EXPECT_STREQ(analysis.patterns[1].pattern->id, "K09");
+  EXPECT_FALSE(analysis.patterns[1].explains_headline);
+}
+
+TEST_F(HypothesesTest, InputsThatStayAreNoGraph) {
+  Leak({.name = "MakeBatch (train.cc:30)",
+        .frames = {"at::_ops::full::call", "MakeBatch"},
+        .operators = {"full"}},
+       BirthPhase::kForward);
+  EXPECT_EQ(Find("autograd graph kept").result, HypothesisResult::kRuledOut);
+}
+
+TEST_F(HypothesesTest, KeptBatchesDoNotConvictWhoMadeThem) {
+  Leak({.name = "train.py:21",
+        .frames = {"at::_ops::stack::call", "default_collate collate.py", "_MapDatasetFetcher.fetch fetch.py",
+                   "__next__ dataloader.py", "<module> train.py"},
+        .operators = {"stack"}},
+       BirthPhase::kFetch);
+  EXPECT_EQ(Find("dataset loading").result, HypothesisResult::kRuledOut);
+  EXPECT_THAT(Find("dataset loading").evidence,
+              HasSubstr("batches that stay after they were handed to the loop"));
+  EXPECT_EQ(Find("collator").result, HypothesisResult::kNotTestable);
+  EXPECT_THAT(Find("collator").evidence, HasSubstr("not who keeps them"));
+  EXPECT_EQ(Find("autograd graph kept").result, HypothesisResult::kRuledOut);
+}
+
+TEST_F(HypothesesTest, KeptExamplesAreTheDataSetsDoing) {
+  Leak({.name = "data.py:12 in __getitem__", .frames = {"__getitem__ data.py", "fetch fetch.py"}},
+       BirthPhase::kFetch, 8);
+  EXPECT_EQ(Find("dataset loading").result, HypothesisResult::kSupported);
+  EXPECT_EQ(Find("collator").result, HypothesisResult::kRuledOut);
+}
+
+TEST_F(HypothesesTest, LeakElsewhereDoesNotClearTheLists) {
+  Leak({.name = "train.py:26", .frames = {"step train.py"}}, BirthPhase::kOther);
+  EXPECT_EQ(Find("log and metric lists").result, HypothesisResult::kNotTestable);
+}
+
+TEST_F(HypothesesTest, HealthyRunClearsTheLists) {
+  EXPECT_EQ(Find("log and metric lists").result, HypothesisResult::kRuledOut);
+  EXPECT_EQ(Find("collator").result, HypothesisResult::kRuledOut);
+}
+
+TEST_F(HypothesesTest, WithoutStepsNothingIsClaimed) {
+  // A program that loads things until its end: over time this looks like a leak with a late onset.
+  const size_t loading = run.AddSite({.name = "import torch", .frames = {"import torch"}});
+  for (int64_t slice = 60; slice <= kSteps; ++slice) run.Keep(loading, slice, 2 * kMiB);
+  run.epoch_steps = 0;
+  run.input.run.unit = series::StepUnit::kTimeSlice;
+  run.input.run.seconds_per_step = 0.5;
+  analysis = run.Analyse();
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(analysis.process.headline.reason, Reason::kNoSteps);
+  EXPECT_EQ(analysis.process.headline.sentence,
+            "No training step was seen, so there is nothing to compare. By time: still growing at the end of "
+            "90.0 s, "
+            "by 4.00 MiB/s.");
+  EXPECT_EQ(analysis.sites[loading].verdict.kind, VerdictKind::kInconclusive);
+  EXPECT_FALSE(analysis.sites[loading].verdict.rate_bytes_per_step.has_value());
+  EXPECT_EQ(analysis.sites[loading].growth_bytes_per_step.value, 0);
+  EXPECT_TRUE(analysis.patterns.empty());
+  EXPECT_EQ(Find("dataset loading").result, HypothesisResult::kNotTestable);
+  EXPECT_EQ(Find("garbage collection delay").result, HypothesisResult::kNotTestable);
+}
+
+TEST_F(HypothesesTest, BatchesAreCalledBatches) {
+  run.input.run.unit = series::StepUnit::kBatch;
+  Leak({.name = "infer.py:9", .frames = {"infer.py"}}, BirthPhase::kOther);
+  analysis = run.Analyse();
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kLeak);
+  EXPECT_THAT(analysis.process.headline.sentence, HasSubstr("1.00 MiB/batch"));
+  EXPECT_THAT(analysis.process.headline.sentence, HasSubstr("older than 1 batch was freed"));
+  EXPECT_THAT(analysis.process.headline.sentence, Not(HasSubstr("step")));
+}
+
+TEST(SentenceTest, OneIsSingular) {
+  EXPECT_EQ(CountText(1, "step"), "1 step");
+  EXPECT_EQ(CountText(2, "step"), "2 steps");
+  EXPECT_EQ(CountText(0, "step"), "0 steps");
+  EXPECT_EQ(CountText(1.6, "object"), "1.6 objects");
+}
+
+TEST(SentenceTest, ShapesHavePlainWords) {
+  for (const char* name : {"zero",
+                           "constant",
+                           "delayed_constant",
+                           "two_levels",
+                           "box",
+                           "delayed_box",
+                           "exponential",
+                           "exponential_plus_constant",
+                           "power_law",
+                           "flat",
+                           "line",
+                           "hinge",
+                           "broken_line",
+                           "flat_then_line",
+                           "step",
+                           "saturation",
+                           "saturation_plus_line",
+                           "logarithm",
+                           "levels_4",
+                           "event_stairs",
+                           "event_step",
+                           "epoch_stairs"}) {
+    EXPECT_THAT(ShapeText(name), Not(HasSubstr("_"))) << name;
+    EXPECT_NE(ShapeText(name), name);
+  }
+  EXPECT_TRUE(IsEndless("constant"));
+  EXPECT_FALSE(IsEndless("box"));
+}
+
+}  // namespace
+}  // namespace plateau::verdict
