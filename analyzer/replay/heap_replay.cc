@@ -132,7 +132,8 @@ class HeapReplay {
     }
     while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) CloseBucket();
     while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
-      result_.ledger[ledger_next_++] = {PoolBytes(), std::max(reading_peak_, totals_.live_bytes())};
+      result_.ledger[ledger_next_++] = {PoolBytes(), std::max(reading_peak_, totals_.live_bytes()),
+                                        tensor_bytes_, tensor_count_};
       reading_peak_ = totals_.live_bytes();
     }
     while (rate_next_ < definitions_.rates.size() && tsc >= definitions_.rates[rate_next_].tsc) {
@@ -257,6 +258,9 @@ class HeapReplay {
     const double count = (is_tensor ? 1 : -1) * Weight(static_cast<uint8_t>(object->rate), object->bytes);
     tensor_count_ += count;
     tensor_bytes_ += count * static_cast<double>(object->bytes);
+    if (observer_ == nullptr) return;
+    const uint32_t site = totals_.row(static_cast<uint32_t>(object->stack)).site;
+    observer_->OnTensor(site, count, static_cast<double>(object->bytes), bucket_);
   }
 
   void EraseObject(LiveObject* object) {

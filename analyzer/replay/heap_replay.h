@@ -47,6 +47,10 @@ class ReplayObserver {
                       bool is_object) = 0;
   virtual void OnGrow(uint32_t site, double bytes, double weight, uint32_t bucket) = 0;
   virtual void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) = 0;
+  // A block of `bytes` became (`count` above 0) or ceased to be (below 0) the storage of a tensor.
+  virtual void OnTensor(uint32_t site, double count, double bytes, uint32_t bucket) {
+    (void)site, (void)count, (void)bytes, (void)bucket;
+  }
 };
 
 // An object that was live when the replay was asked to look.
@@ -103,6 +107,8 @@ struct PoolLevel {
 struct LedgerLive {
   std::array<double, kPools> pool_bytes{};
   double live_peak_bytes = 0;  // highest since the reading before
+  double tensor_bytes = 0;     // storages of torch tensors
+  double tensor_count = 0;
 };
 
 struct ReplayResult {

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "analyzer/report/process_facts.h"
 #include "analyzer/report/stack_tree.h"
+#include "analyzer/report/tensor_curves.h"
 #include "analyzer/report/verdict_words.h"
 #include "analyzer/symbols/source_text.h"
 
@@ -61,6 +62,7 @@ struct SiteOpinion {
   std::optional<Interval> growth_interval;
   std::vector<int64_t> live_bytes;
   std::vector<int64_t> survivor_bytes;
+  TensorCurve tensors;
 };
 
 // What makes the headline, kept per process until it is known which one does.
@@ -73,6 +75,7 @@ struct ProcessHeadline {
   std::vector<Hypothesis> hypotheses;
   std::vector<Pattern> patterns;
   std::vector<Phase> phases;
+  std::vector<TensorCurve> tensors;
   std::vector<double> axis_steps;
   std::vector<double> axis_seconds;
   double peak_step = 0;
@@ -186,6 +189,7 @@ class ReportBuilder {
       h.words.next_steps = std::move(advice);
     }
     h.phases = PhasesOf(pass);
+    h.tensors = TensorCurvesOf(pass);
     const int64_t width = pass.series->bucket_steps();
     for (int64_t bucket = 0; bucket <= pass.series->buckets(); ++bucket) {
       const int64_t step = bucket == 0 ? 0 : (bucket - 1) * width + 1;
@@ -295,8 +299,13 @@ class ReportBuilder {
 
   void AddOpinion(const ProcessPass& pass, size_t site, size_t model_site, size_t process) {
     Site& out = model_.sites[model_site];
+    TensorCurve tensors = TensorCurveOf(pass, site);
+    const bool has_tensors = !tensors.live_count.empty() && tensors.live_count.back() > 0;
+    if (has_tensors) {
+      out.tensor_count += tensors.live_count.back();
+      out.tensor_bytes += tensors.live_bytes.back();
+    }
     if (site < pass.endings.size()) {
-      out.tensor_count += Round(pass.endings[site].tensor_count);
       for (size_t i = 0; i < out.age_bytes.size(); ++i)
         out.age_bytes[i] += Round(pass.endings[site].age_bytes[i]);
     }
@@ -306,8 +315,7 @@ class ReportBuilder {
       if (out.phase.empty() && *most > 0) {
         const auto phase = static_cast<series::BirthPhase>(most - phases.begin());
         out.phase = series::BirthPhaseName(phase);
-        out.category =
-            std::string(series::HeldAsName(series::HeldAsOf(phase, pass.endings[site].tensor_count > 0)));
+        out.category = std::string(series::HeldAsName(series::HeldAsOf(phase, has_tensors)));
       }
     }
     if (site >= pass.analysis.sites.size()) return;
@@ -336,6 +344,7 @@ class ReportBuilder {
     if (model_site < options_.named_sites) {
       for (const double bytes : series.LiveBytes()) opinion.live_bytes.push_back(Round(bytes));
       for (const double bytes : series.surv_bytes) opinion.survivor_bytes.push_back(Round(bytes));
+      opinion.tensors = std::move(tensors);
     }
     opinions_[model_site].push_back(std::move(opinion));
   }
@@ -420,6 +429,7 @@ class ReportBuilder {
     model_.hypotheses = std::move(h.hypotheses);
     model_.patterns = std::move(h.patterns);
     model_.phases = std::move(h.phases);
+    model_.tensors = std::move(h.tensors);
     model_.axis_steps = std::move(h.axis_steps);
     model_.axis_seconds = std::move(h.axis_seconds);
     model_.totals.peak_step = h.peak_step;
@@ -457,6 +467,8 @@ class ReportBuilder {
     };
     add(&site->live_bytes, opinion.live_bytes);
     add(&site->survivor_bytes, opinion.survivor_bytes);
+    add(&site->tensor_live_count, opinion.tensors.live_count);
+    add(&site->tensor_live_bytes, opinion.tensors.live_bytes);
   }
 
   void SumTotals() {

@@ -49,6 +49,9 @@ void DeviceRows::OnBorn(const DeviceObject& object) {
   row.live_bytes += bytes;
   row.live_count += 1;
   row.peak_bytes = std::max(row.peak_bytes, row.live_bytes);
+  if (object.pool.kind == DevicePool::Kind::kTensors) {
+    tensors_.OnTensor(row.site, 1, bytes, object.birth_bucket);
+  }
   if (IsJudged(object)) series_.OnAlloc(row.site, bytes, 1, object.birth_bucket);
 }
 
@@ -62,6 +65,7 @@ void DeviceRows::OnDied(const DeviceObject& object, uint32_t bucket) {
   if (bucket > last_bucket_ || object.birth_bucket > last_bucket_) return;
   row.live_bytes -= bytes;
   row.live_count -= 1;
+  if (object.pool.kind == DevicePool::Kind::kTensors) tensors_.OnTensor(row.site, -1, -bytes, bucket);
   if (IsJudged(object)) series_.OnFree(row.site, object.birth_bucket, bytes, 1, bucket);
 }
 

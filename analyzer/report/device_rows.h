@@ -19,6 +19,7 @@
 #include "analyzer/replay/site_table.h"
 #include "analyzer/replay/stack_totals.h"
 #include "analyzer/series/series_accumulator.h"
+#include "analyzer/series/tensor_series.h"
 #include "analyzer/verdict/evidence_bundle.h"
 
 namespace plateau::report {
@@ -27,8 +28,12 @@ class DeviceRows final : public replay::DevicePoolListener {
  public:
   // All must outlive this object. Events of buckets after `last_bucket` change nothing that is retained.
   DeviceRows(const replay::Definitions* definitions, replay::SiteTable* sites,
-             series::SeriesAccumulator* series, uint32_t last_bucket)
-      : definitions_(*definitions), sites_(*sites), series_(*series), last_bucket_(last_bucket) {}
+             series::SeriesAccumulator* series, series::TensorSeries* tensors, uint32_t last_bucket)
+      : definitions_(*definitions),
+        sites_(*sites),
+        series_(*series),
+        tensors_(*tensors),
+        last_bucket_(last_bucket) {}
 
   void OnBorn(const replay::DeviceObject& object) override;
   void OnDied(const replay::DeviceObject& object, uint32_t bucket) override;
@@ -60,6 +65,7 @@ class DeviceRows final : public replay::DevicePoolListener {
   const replay::Definitions& definitions_;
   replay::SiteTable& sites_;
   series::SeriesAccumulator& series_;
+  series::TensorSeries& tensors_;
   const uint32_t last_bucket_;
   std::vector<Curve> pools_;
   std::vector<replay::StackRow> rows_;

@@ -161,6 +161,7 @@ void ReadSite(const Json& j, ReportModel& model, FrameIndex& known, Site& s) {
   Get(j, "growth_interval", s.growth_interval);
   Get(j, "free_count", s.free_count);
   Get(j, "tensor_count", s.tensor_count);
+  Get(j, "tensor_bytes", s.tensor_bytes);
   Get(j, "first_step", s.first_step);
   Get(j, "last_step", s.last_step);
   Get(j, "verdict", s.verdict);
@@ -168,6 +169,8 @@ void ReadSite(const Json& j, ReportModel& model, FrameIndex& known, Site& s) {
   Get(j, "numbers", s.numbers);
   Get(j, "live_bytes", s.live_bytes);
   Get(j, "survivor_bytes", s.survivor_bytes);
+  Get(j, "tensor_live_count", s.tensor_live_count);
+  Get(j, "tensor_live_bytes", s.tensor_live_bytes);
   GetRows(j, "threads", s.threads, ReadShare);
   GetRows(j, "processes", s.processes, ReadShare);
   if (const auto ages = j.find("age_bytes"); ages != j.end()) {
@@ -221,6 +224,8 @@ void ReadLedger(const Json& j, LedgerSample& s) {
   Get(j, "device_reserved_bytes", s.device_reserved_bytes);
   Get(j, "cgroup_bytes", s.cgroup_bytes);
   Get(j, "unexplained_bytes", s.unexplained_bytes);
+  Get(j, "tensor_bytes", s.tensor_bytes);
+  Get(j, "tensor_count", s.tensor_count);
 }
 
 void ReadProcess(const Json& j, Process& p) {
@@ -315,6 +320,11 @@ void ReadAll(const Json& j, ReportModel& model) {
     Get(item, "to_step", p.to_step);
     Get(item, "from_seconds", p.from_seconds);
     Get(item, "to_seconds", p.to_seconds);
+  });
+  GetRows(j, "tensors", model.tensors, [](const Json& item, TensorCurve& c) {
+    Get(item, "pool", c.pool);
+    Get(item, "live_count", c.live_count);
+    Get(item, "live_bytes", c.live_bytes);
   });
   if (const auto axis = j.find("axis"); axis != j.end()) {
     Get(*axis, "steps", model.axis_steps);

@@ -114,7 +114,9 @@ Json ToJson(const LedgerSample& s) {
           {"device_live_bytes", s.device_live_bytes},
           {"device_reserved_bytes", s.device_reserved_bytes},
           {"cgroup_bytes", s.cgroup_bytes},
-          {"unexplained_bytes", s.unexplained_bytes}};
+          {"unexplained_bytes", s.unexplained_bytes},
+          {"tensor_bytes", s.tensor_bytes},
+          {"tensor_count", s.tensor_count}};
 }
 
 Json ToJson(const Pool& p) {
@@ -187,6 +189,7 @@ Json SiteToJson(const ReportModel& model, const Site& s, bool series) {
               {"alloc_count", s.alloc_count},
               {"free_count", s.free_count},
               {"tensor_count", s.tensor_count},
+              {"tensor_bytes", s.tensor_bytes},
               {"first_step", s.first_step},
               {"last_step", s.last_step},
               {"verdict", s.verdict},
@@ -197,6 +200,8 @@ Json SiteToJson(const ReportModel& model, const Site& s, bool series) {
   if (series) {
     out["live_bytes"] = s.live_bytes;
     out["survivor_bytes"] = s.survivor_bytes;
+    out["tensor_live_count"] = s.tensor_live_count;
+    out["tensor_live_bytes"] = s.tensor_live_bytes;
     out["age_bytes"] = s.age_bytes;
   }
   out["stack"] = std::move(stack);
@@ -283,6 +288,11 @@ nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions&
   Json& ledger = out["ledger"] = Json::array();
   for (const LedgerSample& sample : model.ledger) ledger.push_back(ToJson(sample));
   out["axis"] = {{"steps", model.axis_steps}, {"seconds", model.axis_seconds}};
+  Json& tensors = out["tensors"] = Json::array();
+  for (const TensorCurve& curve : model.tensors) {
+    tensors.push_back(
+        {{"pool", curve.pool}, {"live_count", curve.live_count}, {"live_bytes", curve.live_bytes}});
+  }
   Json& sites = out["sites"] = Json::array();
   const size_t shown =
       options.max_sites == 0 ? model.sites.size() : std::min(options.max_sites, model.sites.size());

@@ -48,6 +48,8 @@ Json LedgerColumns(const std::vector<LedgerSample>& rows) {
   column("device_reserved", &LedgerSample::device_reserved_bytes);
   column("cgroup", &LedgerSample::cgroup_bytes);
   column("unexplained", &LedgerSample::unexplained_bytes);
+  column("tensors", &LedgerSample::tensor_bytes);
+  column("tensor_count", &LedgerSample::tensor_count);
   return out;
 }
 
@@ -166,6 +168,7 @@ Json SitesToJson(const std::vector<Site>& sites, const std::vector<size_t>& show
     integer("alloc_bytes", s.alloc_bytes);
     integer("alloc_count", s.alloc_count);
     integer("tensors", s.tensor_count);
+    integer("tensor_bytes", s.tensor_bytes);
     if (std::any_of(s.age_bytes.begin(), s.age_bytes.end(), [](int64_t b) { return b != 0; })) {
       row["ages"] = s.age_bytes;
     }
@@ -217,9 +220,13 @@ Json SeriesToJson(const ReportModel& model, const std::vector<size_t>& shown, co
   for (const auto& [height, row] : by_height) {
     const Site& site = model.sites[shown[row]];
     own_curve[shown[row]] = true;
-    curves.push_back({{"row", row},
-                      {"live", LastOfBuckets(site.live_bytes, starts)},
-                      {"survivors", SumBuckets(site.survivor_bytes, starts)}});
+    Json curve = {{"row", row},
+                  {"live", LastOfBuckets(site.live_bytes, starts)},
+                  {"survivors", SumBuckets(site.survivor_bytes, starts)}};
+    if (!site.tensor_live_count.empty()) {
+      curve["tensors"] = LastOfBuckets(site.tensor_live_count, starts);
+    }
+    curves.push_back(std::move(curve));
   }
   std::vector<int64_t> others(model.axis_steps.size(), 0);
   for (size_t i = 0; i < model.sites.size(); ++i) {

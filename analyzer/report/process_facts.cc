@@ -103,6 +103,8 @@ std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
     o.live_bytes = Round(parts.live);
     o.allocator_gap_bytes = Round(parts.allocator_gap);
     o.own_bytes = Round(parts.own);
+    o.tensor_bytes = Round(pass.replay.ledger[i].tensor_bytes);
+    o.tensor_count = Round(pass.replay.ledger[i].tensor_count);
     // The remainder takes the rounding, so that every line adds up to the byte.
     o.unexplained_bytes = o.rss_bytes - o.live_bytes - o.allocator_gap_bytes - o.rss_file_bytes -
                           o.rss_shmem_bytes - o.own_bytes;

@@ -26,7 +26,8 @@ constexpr size_t kSitesWithOperators = 50;
 
 class SeriesFeeder final : public replay::ReplayObserver {
  public:
-  explicit SeriesFeeder(series::SeriesAccumulator* series) : series_(*series) {}
+  SeriesFeeder(series::SeriesAccumulator* series, series::TensorSeries* tensors)
+      : series_(*series), tensors_(*tensors) {}
   void OnAlloc(uint32_t site, double bytes, double weight, uint32_t bucket) override {
     series_.OnAlloc(site, bytes, weight, bucket);
   }
@@ -40,9 +41,13 @@ class SeriesFeeder final : public replay::ReplayObserver {
   void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) override {
     series_.OnShrink(site, birth, bytes, weight, bucket);
   }
+  void OnTensor(uint32_t site, double count, double bytes, uint32_t bucket) override {
+    tensors_.OnTensor(site, count, count * bytes, bucket);
+  }
 
  private:
   series::SeriesAccumulator& series_;
+  series::TensorSeries& tensors_;
 };
 
 struct Clocks {
@@ -82,12 +87,12 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
   for (const series::PhaseSegment& segment : phases.segments()) {
     replay_options.labels.push_back({segment.begin, static_cast<uint8_t>(segment.phase)});
   }
-  SeriesFeeder feeder(pass->series.get());
+  SeriesFeeder feeder(pass->series.get(), &pass->tensors);
   replay_options.observer = &feeder;
   replay_options.threads = options.threads;
   replay_options.site_of = [pass](Pool pool, uint32_t node) { return pass->site_table->SiteOf(pool, node); };
   pass->device = std::make_unique<DeviceRows>(&pass->definitions, pass->site_table.get(), pass->series.get(),
-                                              replay_options.last_bucket);
+                                              &pass->tensors, replay_options.last_bucket);
   replay::DeviceLedger device_ledger(pass->device.get());
   replay_options.on_device = [&device_ledger](const trace::DeviceRecord& record, uint64_t tsc,
                                               uint32_t bucket) { device_ledger.Apply(record, tsc, bucket); };
@@ -100,7 +105,6 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
                                                         : static_cast<series::BirthPhase>(object.label);
     pass->breakdown.Add(phase, object.is_tensor, object.object_bytes, object.bytes, object.count);
     ending.phase_bytes[static_cast<size_t>(phase)] += object.bytes;
-    if (object.is_tensor) ending.tensor_count += object.count;
     ending.variance += object.variance;
     ending.age_bytes[series::AgeBucket(last > object.birth ? last - object.birth : 0)] += object.bytes;
   };
@@ -109,7 +113,6 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
   pass->endings.resize(pass->site_count());
   for (size_t row = 0; row < by_row.size(); ++row) {
     SiteEnding& site = pass->endings[pass->replay.stacks[row].site];
-    site.tensor_count += by_row[row].tensor_count;
     site.variance += by_row[row].variance;
     for (size_t i = 0; i < site.age_bytes.size(); ++i) site.age_bytes[i] += by_row[row].age_bytes[i];
     for (size_t i = 0; i < series::kBirthPhases; ++i) {

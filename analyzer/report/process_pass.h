@@ -22,6 +22,7 @@
 #include "analyzer/series/breakdown.h"
 #include "analyzer/series/series_accumulator.h"
 #include "analyzer/series/step_clock.h"
+#include "analyzer/series/tensor_series.h"
 #include "analyzer/symbols/symbolizer.h"
 #include "analyzer/verdict/analysis.h"
 
@@ -39,9 +40,8 @@ struct ProcessOptions {
 // What of a site is alive at the end, beyond its series.
 struct SiteEnding {
   std::array<double, series::kBirthPhases> phase_bytes{};  // by what the program was doing at the birth
-  double tensor_count = 0;
-  double variance = 0;                                  // of the retained bytes, from sampling
-  std::array<double, series::kAgeBuckets> age_bytes{};  // by age in steps
+  double variance = 0;                                     // of the retained bytes, from sampling
+  std::array<double, series::kAgeBuckets> age_bytes{};     // by age in steps
 };
 
 struct ProcessPass {
@@ -52,6 +52,7 @@ struct ProcessPass {
   replay::ReplayResult replay;
   std::unique_ptr<DeviceRows> device;
   std::unique_ptr<series::SeriesAccumulator> series;
+  series::TensorSeries tensors;
   std::vector<SiteEnding> endings;      // by site
   std::vector<uint32_t> typical_stack;  // by site: the row that holds most
   std::unique_ptr<FrameNames> names;

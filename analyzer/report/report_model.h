@@ -147,6 +147,8 @@ struct LedgerSample {
   int64_t device_reserved_bytes = 0;
   int64_t cgroup_bytes = 0;
   int64_t unexplained_bytes = 0;
+  int64_t tensor_bytes = 0;  // of live_bytes: storages of host tensors
+  int64_t tensor_count = 0;
 };
 
 // A kind of memory with its own verdict: "host", "pinned", "device 0", "shared", "files".
@@ -158,6 +160,13 @@ struct Pool {
   int64_t peak_bytes = 0;
   int64_t reserved_bytes = 0;
   double growth_bytes_per_step = 0;
+};
+
+// Live tensors by step in one pool: "host", or "device 0 tensors".
+struct TensorCurve {
+  std::string pool;
+  std::vector<int64_t> live_count;  // at the end of each bucket of ReportModel::axis_steps
+  std::vector<int64_t> live_bytes;
 };
 
 struct Process {
@@ -251,14 +260,17 @@ struct Site {
   int64_t alloc_bytes = 0;
   int64_t alloc_count = 0;
   int64_t free_count = 0;
-  int64_t tensor_count = 0;
+  int64_t tensor_count = 0;  // alive at the end
+  int64_t tensor_bytes = 0;
   double first_step = 0;
   double last_step = 0;
   std::string verdict;
   std::string evidence;
   std::vector<EvidenceNumber> numbers;
-  std::vector<int64_t> live_bytes;               // per bucket of ReportModel::axis_steps; empty when not kept
-  std::vector<int64_t> survivor_bytes;           // born in that bucket and alive at the end; same axis
+  std::vector<int64_t> live_bytes;         // per bucket of ReportModel::axis_steps; empty when not kept
+  std::vector<int64_t> survivor_bytes;     // born in that bucket and alive at the end; same axis
+  std::vector<int64_t> tensor_live_count;  // live tensors; same axis; empty without tensors
+  std::vector<int64_t> tensor_live_bytes;
   std::array<int64_t, kAgeBuckets> age_bytes{};  // age of what is alive at the end
   std::vector<uint32_t> stack;                   // most common stack, indices into frames, leaf first
   std::vector<Share> threads;
@@ -294,6 +306,7 @@ struct ReportModel {
   std::vector<Pattern> patterns;
   std::vector<BreakdownItem> breakdown;
   std::vector<Phase> phases;
+  std::vector<TensorCurve> tensors;  // one per pool that has any
   std::vector<double> axis_steps;    // first step of each bucket of the sites' series
   std::vector<double> axis_seconds;  // the same in seconds, empty when unknown
   std::vector<Site> sites;           // by retained bytes, largest first

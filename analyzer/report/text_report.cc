@@ -75,6 +75,37 @@ std::string Ledger(const ReportModel& model, const TextOptions& text) {
   return absl::StrCat(Heading("Ledger", text), grid.Write(text.columns));
 }
 
+// The count that people print by hand each step, at a few steps from the first to the last.
+std::string Tensors(const ReportModel& model, const TextOptions& text) {
+  if (model.tensors.empty() || model.axis_steps.empty()) return "";
+  constexpr size_t kShown = 6;
+  const size_t first = model.axis_steps.size() > 1 ? 1 : 0;  // before the first step there is only the set-up
+  const size_t last = model.axis_steps.size() - 1;
+  std::vector<size_t> at;
+  for (size_t i = 0; i < kShown; ++i) {
+    const size_t bucket = first + (last - first) * i / (kShown - 1);
+    if (at.empty() || at.back() != bucket) at.push_back(bucket);
+  }
+  std::vector<TextGrid::Column> columns = {{"", false}};
+  for (const size_t bucket : at) {
+    const double end = bucket < last ? model.axis_steps[bucket + 1] - 1
+                                     : std::max<double>(model.axis_steps[last], model.steps.count);
+    columns.push_back({absl::StrCat("step ", HumanStep(end))});
+  }
+  TextGrid grid(std::move(columns));
+  const auto row = [&](const std::string& name, const std::vector<int64_t>& values, auto format) {
+    std::vector<std::string> cells = {name};
+    for (const size_t bucket : at) cells.push_back(bucket < values.size() ? format(values[bucket]) : "");
+    grid.Add(std::move(cells));
+  };
+  for (const TensorCurve& curve : model.tensors) {
+    const std::string where = curve.pool == "host" ? "host" : curve.pool.substr(0, curve.pool.rfind(' '));
+    row(absl::StrCat(where, " tensors"), curve.live_count, [](int64_t n) { return HumanCount(n); });
+    row(absl::StrCat(where, " bytes"), curve.live_bytes, [](int64_t n) { return FormatBytes(n); });
+  }
+  return absl::StrCat(Heading("Live tensors", text), grid.Write(text.columns));
+}
+
 std::string Processes(const ReportModel& model, const TextOptions& text) {
   if (model.processes.size() < 2 && model.pools.size() < 2) return "";
   std::string out;
@@ -149,8 +180,8 @@ std::string WriteSiteTable(const ReportModel& model, const TableOptions& options
 
 std::string WriteTextReport(const ReportModel& model, const TableOptions& table, const TextOptions& text) {
   return absl::StrCat(Heading("Sites", text), WriteSiteTable(model, table, text), Breakdown(model, text),
-                      Ledger(model, text), Hypotheses(model, text), Processes(model, text),
-                      Recording(model, text));
+                      Tensors(model, text), Ledger(model, text), Hypotheses(model, text),
+                      Processes(model, text), Recording(model, text));
 }
 
 }  // namespace plateau::report

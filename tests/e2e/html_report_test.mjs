@@ -60,6 +60,12 @@ const cases = {
     await page.click('[data-curve=rss]');
     await page.click('[data-curve=file]');
     assert.equal(await page.evaluate('document.querySelector("[data-curve=file]").getAttribute("aria-pressed")'), 'true');
+    // The number of tensors has an axis of its own, which comes and goes with its curve.
+    assert.equal(await page.evaluate('document.querySelector("[data-curve=tensor_count]").getAttribute("aria-pressed")'), 'false');
+    const bytesOnly = await picture();
+    await page.click('[data-curve=tensor_count]');
+    await page.until(`document.querySelector("#view-timeline canvas") !== null && document.querySelector("#view-timeline canvas").toDataURL() !== ${JSON.stringify(bytesOnly)}`, 'the number of tensors');
+    assert.match(await page.evaluate('document.querySelector("[data-curve=tensor_count] b").textContent'), /^[\d,.]+$/);
     // By time instead of by step.
     await page.evaluate('(() => { const s = document.querySelector("[aria-label=Axis]"); s.value = "time"; s.dispatchEvent(new Event("change")); })()');
     await page.until('document.querySelector("#view-timeline canvas") !== null', 'the timeline by time');

@@ -36,6 +36,18 @@ int32_t Child(ReportModel& model, int32_t parent, uint32_t frame) {
   return static_cast<int32_t>(model.stacks.size() - 1);
 }
 
+// All of the simulated sites are in one pool.
+void AddTensors(ReportModel& model, const Site& site) {
+  if (model.tensors.empty()) {
+    const size_t buckets = model.axis_steps.size();
+    model.tensors.push_back({"host", std::vector<int64_t>(buckets), std::vector<int64_t>(buckets)});
+  }
+  for (size_t i = 0; i < site.tensor_live_count.size(); ++i) {
+    model.tensors[0].live_count[i] += site.tensor_live_count[i];
+    model.tensors[0].live_bytes[i] += site.tensor_live_bytes[i];
+  }
+}
+
 }  // namespace
 
 ReportModel RunSimulator::Finish() const {
@@ -84,7 +96,14 @@ ReportModel RunSimulator::Finish() const {
     }
     site.alloc_bytes = site.retained_bytes + site.temporary_bytes;
     site.free_count = site.alloc_count - site.retained_count;
-    if (spec.tensors) site.tensor_count = site.retained_count;
+    if (spec.tensors) {
+      site.tensor_count = site.retained_count;
+      site.tensor_bytes = site.retained_bytes;
+      site.tensor_live_bytes = site.live_bytes;
+      for (const int64_t bytes : site.live_bytes)
+        site.tensor_live_count.push_back(std::llround(bytes / spec.object_bytes));
+      AddTensors(model, site);
+    }
     const int window = std::max(1, steps_ / 3);
     const double grown = site.live_bytes[steps_] - site.live_bytes[steps_ - window];
     site.growth_bytes_per_step = grown / window;
@@ -179,6 +198,10 @@ ReportModel RunSimulator::Finish() const {
     s.rss_anon_bytes = s.live_bytes + s.allocator_gap_bytes + s.own_bytes + s.unexplained_bytes;
     s.rss_bytes = s.rss_anon_bytes + s.rss_file_bytes + s.rss_shmem_bytes;
     s.cgroup_bytes = s.rss_bytes + (64 << 20);
+    if (!model.tensors.empty()) {
+      s.tensor_bytes = model.tensors[0].live_bytes[step];
+      s.tensor_count = model.tensors[0].live_count[step];
+    }
     model.ledger.push_back(s);
   }
 

@@ -57,3 +57,11 @@ export function axes(byStep: boolean, space = 30): uPlot.Axis[] {
     },
   ];
 }
+
+// For things that are counted, on the right.
+export function countAxis(scale: string): uPlot.Axis {
+  return {
+    scale, side: 1, stroke: color('muted'), font: '12px system-ui, sans-serif', grid: {show: false}, ticks: {show: false}, size: 60, space: 30,
+    values: (_plot, splits) => splits.map((value) => format.count(value)),
+  };
+}

@@ -116,18 +116,19 @@ export interface Site {
   alloc_bytes?: number;
   alloc_count?: number;
   tensors?: number;
+  tensor_bytes?: number;
   ages?: number[];
   stack: number[];
 }
 
 export type LedgerColumn = 'live' | 'rss' | 'anon' | 'file' | 'shmem' | 'gap' | 'own' | 'pinned' | 'device_live' |
-    'device_reserved' | 'cgroup' | 'unexplained';
+    'device_reserved' | 'cgroup' | 'unexplained' | 'tensors' | 'tensor_count';
 
 export interface PageData {
   report: Report;
   ledger: {step: number[]; time: number[]} & Partial<Record<LedgerColumn, number[]>>;
   ledger_readings: number;
-  series: {step: number[]; time: number[]; curves: Array<{row: number; live: number[]; survivors: number[]}>; others: number[]};
+  series: {step: number[]; time: number[]; curves: Array<{row: number; live: number[]; survivors: number[]; tensors?: number[]}>; others: number[]};
   sites: Site[];
   rest: {sites: number; retained: number; count: number; peak: number; temporary: number};
   stacks: {all: number; parent: number[]; frame: number[]; site: number[]; retained: number[]; growth: number[]; peak: number[]; temporary: number[]};

@@ -3,7 +3,7 @@
 import uPlot from 'uplot';
 
 import {verdictChip} from './banner';
-import {axes, ChartHolder} from './chart';
+import {axes, ChartHolder, countAxis} from './chart';
 import {frameAt, PageData, Site} from './data';
 import {el, panel, table} from './dom';
 import * as format from './format';
@@ -27,8 +27,16 @@ function survivorChart(data: PageData, row: number): HTMLElement | null {
       paths: uPlot.paths.bars?.({size: [1, 40], gap: 0}),
     }],
   }, [data.series.step, curve.survivors] as uPlot.AlignedData, element), 'Bytes still alive by the step they were born in');
+  const tensors = curve.tensors;
+  const counted = tensors === undefined ? null : new ChartHolder((width, element) => new uPlot({
+    width, height: 110, padding: [6, 16, 0, 0], legend: {show: false},
+    scales: {x: {time: false}, y: {range: (_p, _l, high) => [0, (high ?? 1) * 1.05 || 1]}},
+    axes: [axes(true, 17)[0], {...countAxis('y'), side: 3, size: 72}], cursor: {y: false, points: {show: false}},
+    series: [{}, {stroke: kSeries[2], width: 1.5, points: {show: false}}],
+  }, [data.series.step, tensors] as uPlot.AlignedData, element), 'Live tensors of this site by step');
   return el('div', {},
       el('h4', {}, 'Live by step'), live.element,
+      counted !== null && el('h4', {}, 'Live tensors by step'), counted !== null && counted.element,
       el('h4', {}, 'Still alive, by the step it was born in'),
       el('p', {class: 'note'}, 'Spread over all steps: a leak. Only early ones: warm-up. Only the first epoch: a cache fill. Only the last ones: steady.'),
       born.element);
@@ -63,7 +71,7 @@ export function siteDetail(data: PageData, row: number): HTMLElement {
     ['Pool, phase', [site.pool ?? 'host', site.phase].filter(Boolean).join(', ')],
     ['Held as', site.category ?? 'unknown'],
   ];
-  if (site.tensors) facts.push(['Tensors', format.count(site.tensors)]);
+  if (site.tensors) facts.push(['Tensors', `${format.count(site.tensors)} of ${format.bytes(site.tensor_bytes ?? 0)}`]);
   const stack = el('ol', {class: 'stack'}, ...site.stack.map((index) => {
     const frame = frameAt(data, index);
     const place = frame.file !== '' ? `${frame.file}${frame.line > 0 ? `:${frame.line}` : ''}` : frame.module;

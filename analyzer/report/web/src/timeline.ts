@@ -1,14 +1,15 @@
 // Memory over steps or time: curves to switch on and off, phases behind them, the forecast with its interval ahead.
 import uPlot from 'uplot';
 
-import {axes, ChartHolder} from './chart';
+import {axes, ChartHolder, countAxis} from './chart';
 import type {Forecast, LedgerColumn, PageData, Phase} from './data';
 import {trainingEnd} from './data';
 import {el, panel} from './dom';
 import * as format from './format';
 import {color, kSeries, withAlpha} from './theme';
 
-const kCurves: Array<{column: LedgerColumn; name: string; shown: boolean}> = [
+// Bytes, except where `count` says that it is a number of things: those have their own axis on the right.
+const kCurves: Array<{column: LedgerColumn; name: string; shown: boolean; count?: boolean}> = [
   {column: 'live', name: 'Live', shown: true},
   {column: 'rss', name: 'RSS', shown: true},
   {column: 'gap', name: 'Allocator gap', shown: true},
@@ -21,9 +22,13 @@ const kCurves: Array<{column: LedgerColumn; name: string; shown: boolean}> = [
   {column: 'cgroup', name: 'Cgroup', shown: false},
   {column: 'own', name: 'Plateau itself', shown: false},
   {column: 'unexplained', name: 'Unexplained', shown: false},
+  {column: 'tensors', name: 'Tensors', shown: false},
+  {column: 'tensor_count', name: 'Tensor count', shown: false, count: true},
 ];
 
 type Values = Array<number | null>;
+
+const amount = (curve: {count?: boolean}, value: number | null) => curve.count ? format.count(value ?? 0) : format.bytes(value);
 
 // Where a forecast goes: the points of its middle and both ends.
 function path(forecast: Forecast, to: number): Array<{x: number; low: number; middle: number; high: number}> {
@@ -175,7 +180,7 @@ export function timeline(data: PageData): HTMLElement {
     const columns: Values[] = curves.map((curve) => (ledger[curve.column] as number[]).slice());
     const series: uPlot.Series[] = [{label: byStep ? 'step' : 'time'}];
     curves.forEach((curve) => series.push({
-      label: curve.name, stroke: curve.stroke, width: curve.column === 'live' || curve.column === 'rss' ? 2 : 1.25,
+      label: curve.name, stroke: curve.stroke, scale: curve.count ? 'count' : 'y', width: curve.column === 'live' || curve.column === 'rss' ? 2 : 1.25,
       show: curve.shown, points: {show: false}, fill: curve.column === 'live' ? withAlpha(curve.stroke, 0.10) : undefined,
     }));
     const bands: uPlot.Band[] = [];
@@ -211,8 +216,11 @@ export function timeline(data: PageData): HTMLElement {
       height: 380,
       padding: [8, 14, 0, 0],
       legend: {show: false},
-      scales: {x: {time: false}, y: {range: (_plot, _low, high) => [0, (high ?? 1) * 1.15 || 1]}},
-      axes: axes(byStep),
+      scales: {
+        x: {time: false}, y: {range: (_plot, _low, high) => [0, (high ?? 1) * 1.15 || 1]},
+        count: {range: (_plot, _low, high) => [0, (high ?? 1) * 1.15 || 1]},
+      },
+      axes: [...axes(byStep), ...(curves.some((curve) => curve.count && curve.shown) ? [countAxis('count')] : [])],
       series,
       bands,
       cursor: {y: false, points: {size: 6}},
@@ -224,11 +232,11 @@ export function timeline(data: PageData): HTMLElement {
         }],
         setCursor: [(plot) => {
           const at = plot.cursor.idx;
-          curves.forEach((_curve, i) => {
+          curves.forEach((curve, i) => {
             const value = at === null || at === undefined ? null : columns[i][at];
             const last = columns[i].filter((v) => v !== null).at(-1) ?? null;
             const node = values.get(i);
-            if (node) node.textContent = format.bytes(value ?? last);
+            if (node) node.textContent = amount(curve, value ?? last);
           });
           where.textContent = at === null || at === undefined ? '' :
               `step ${format.step(at <= last ? ledger.step[at] : xs[at])}` + (at <= last ? `, ${format.clock(ledger.time[at])}` : ' (forecast)');
@@ -239,7 +247,7 @@ export function timeline(data: PageData): HTMLElement {
 
   curves.forEach((curve, i) => {
     const column = ledger[curve.column] as number[];
-    const value = el('b', {}, format.bytes(column[column.length - 1]));
+    const value = el('b', {}, amount(curve, column[column.length - 1]));
     values.set(i, value);
     const swatch = el('i', {class: 'swatch'});
     swatch.style.background = curve.stroke;
@@ -247,7 +255,8 @@ export function timeline(data: PageData): HTMLElement {
     chip.addEventListener('click', () => {
       curve.shown = !curve.shown;
       chip.setAttribute('aria-pressed', String(curve.shown));
-      holder.uplot?.setSeries(i + 1, {show: curve.shown});
+      if (curve.count) holder.redraw();  // its axis comes and goes
+      else holder.uplot?.setSeries(i + 1, {show: curve.shown});
     });
     chips.append(chip);
   });
