@@ -39,12 +39,23 @@ bool IsPublicComponent(absl::string_view part) {
   return absl::StartsWith(part, "python3") || IsPublicModule(part);
 }
 
-bool IsPublicPath(absl::string_view file) {
-  return absl::StartsWith(file, "/usr/lib/python") || absl::StrContains(file, "/site-packages/torch/") ||
-         absl::StrContains(file, "/dist-packages/torch/") ||
-         absl::StrContains(file, "/site-packages/numpy/") || absl::StartsWith(file, "aten/src/") ||
-         absl::StartsWith(file, "<frozen ");
+// Where the part of a path begins that every installation of Python, numpy or torch has; its size when none.
+size_t PublicTail(absl::string_view file) {
+  for (absl::string_view start : {"/usr/lib/python", "aten/src/", "<frozen "}) {
+    if (absl::StartsWith(file, start)) {
+      // What others put into the system's Python is theirs.
+      const size_t packages = file.find("-packages/");
+      if (packages == absl::string_view::npos) return 0;
+    }
+  }
+  for (absl::string_view package :
+       {"-packages/torch/", "-packages/numpy/", "-packages/transformers/", "-packages/torchvision/"}) {
+    if (const size_t at = file.find(package); at != absl::string_view::npos) return at;
+  }
+  return file.size();
 }
+
+bool IsPublicPath(absl::string_view file) { return PublicTail(file) < file.size(); }
 
 bool IsBracketed(absl::string_view name) {
   return !name.empty() && name[0] == '[' && name[name.size() - 1] == ']';
@@ -85,9 +96,32 @@ bool IsWordCharacter(char c) {
   return absl::ascii_isalnum(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 
+// The next place where a name stands for itself: "tom" in "/home/tom" and "tom-2", not in "bottom".
+size_t FindName(absl::string_view text, absl::string_view name, size_t from) {
+  auto joins = [](char a, char b) { return absl::ascii_isalnum(a) && absl::ascii_isalnum(b); };
+  for (size_t at = text.find(name, from); at != absl::string_view::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    const bool begins = at == 0 || !joins(text[at - 1], name.front());
+    if (begins && (end == text.size() || !joins(name.back(), text[end]))) return at;
+  }
+  return absl::string_view::npos;
+}
+
+// How a site is titled: with the whole path or the last part of it, as the original was.
+std::string Title(const Site& site, const std::string& file, const std::string& function,
+                  const std::string& module, bool is_short) {
+  auto part = [&](const std::string& path) { return is_short ? path.substr(path.rfind('/') + 1) : path; };
+  if (!site.file.empty() && site.line > 0) {
+    return absl::StrCat(part(file), ":", site.line, function.empty() ? "" : " in ", function);
+  }
+  if (!site.file.empty()) return absl::StrCat(part(file), function.empty() ? "" : " in ", function);
+  return site.module.empty() ? function : absl::StrCat(function, " in ", part(module));
+}
+
 }  // namespace
 
-Anonymizer::Anonymizer(std::vector<std::string> secrets) : secrets_(std::move(secrets)) {
+Anonymizer::Anonymizer(std::vector<std::string> secrets, std::string own_words)
+    : secrets_(std::move(secrets)), own_words_(std::move(own_words)) {
   std::erase_if(secrets_, [](const std::string& word) { return word.size() < 2; });
 }
 
@@ -102,8 +136,9 @@ std::string Anonymizer::StandIn(const std::string& kind, const std::string& orig
 std::string Anonymizer::Path(const std::string& path) {
   if (path.empty() || IsBracketed(path)) return path;
   std::vector<std::string> out;
+  const size_t public_from = PublicTail(path);
   for (absl::string_view part : absl::StrSplit(path, '/')) {
-    if (IsPublicComponent(part)) {
+    if (IsPublicComponent(part) || static_cast<size_t>(part.data() - path.data()) >= public_from) {
       out.emplace_back(part);
       continue;
     }
@@ -150,9 +185,11 @@ std::string Anonymizer::Sentence(const std::string& text) const {
     bool replaced = false;
     const bool starts = at == 0 || !IsWordCharacter(text[at - 1]) || !IsWordCharacter(text[at]);
     if (starts) {
-      for (const auto& [original, stand_in] : replacements_) {
+      for (const auto& [original, stand_in, is_own_word] : replacements_) {
         if (text.compare(at, original.size(), original) != 0) continue;
         const size_t end = at + original.size();
+        const bool in_path = (at > 0 && text[at - 1] == '/') || (end < text.size() && text[end] == '/');
+        if (is_own_word && !in_path) continue;  // "data" in a sentence is not the folder of that name
         if (end < text.size() && IsWordCharacter(text[end]) && IsWordCharacter(original.back())) continue;
         out += stand_in;
         at = end;
@@ -163,7 +200,8 @@ std::string Anonymizer::Sentence(const std::string& text) const {
     if (!replaced) out += text[at++];
   }
   for (const std::string& secret : secrets_) {
-    if (absl::StrContains(out, secret)) out = absl::StrReplaceAll(out, {{secret, "[removed]"}});
+    for (size_t at = FindName(out, secret, 0); at != std::string::npos; at = FindName(out, secret, at))
+      out.replace(at, secret.size(), "[removed]");
   }
   return out;
 }
@@ -180,17 +218,21 @@ void Anonymizer::AnonymizeSites(ReportModel& model) {
   for (Site& site : model.sites) {
     const std::string function = Function(site.function, site.file, site.module);
     const std::string file = Path(site.file);
-    if (!site.file.empty()) {
-      const std::string name = absl::StrCat(file, site.line > 0 ? absl::StrCat(":", site.line) : "",
-                                            function.empty() ? "" : " in ", function);
-      if (name != site.site) stand_ins_.try_emplace(site.site, name);
-      site.site = name;
-    } else if (!IsBracketed(site.site)) {
-      site.site = function.empty() ? StandIn("site", site.site) : function;
+    const std::string module = Module(site.module);
+    if (!IsBracketed(site.site)) {
+      const bool is_short = site.site == Title(site, site.file, site.function, site.module, true);
+      const bool is_known =
+          is_short || site.site == Title(site, site.file, site.function, site.module, false);
+      const std::string title =
+          !is_known && !site.function.empty()
+              ? function
+              : (is_known ? Title(site, file, function, module, is_short) : StandIn("site", site.site));
+      if (title != site.site) stand_ins_.try_emplace(site.site, title);
+      site.site = title;
     }
     site.function = function;
     site.file = file;
-    site.module = Module(site.module);
+    site.module = module;
     site.source_line.clear();
     for (Share& share : site.threads) {
       if (share.name != "MainThread" && !IsBracketed(share.name)) share.name = StandIn("thread", share.name);
@@ -245,24 +287,31 @@ ReportModel Anonymizer::Anonymize(const ReportModel& model) {
   AnonymizeProcesses(out);
 
   ForEachText(out, [this](std::string& text) { LearnPaths(text); });
-  replacements_.assign(stand_ins_.begin(), stand_ins_.end());
-  std::erase_if(replacements_, [](const auto& entry) { return entry.first.empty(); });
-  std::sort(replacements_.begin(), replacements_.end(), [](const auto& a, const auto& b) {
-    return a.first.size() != b.first.size() ? a.first.size() > b.first.size() : a.first < b.first;
-  });
+  replacements_.clear();
+  for (const auto& [original, stand_in] : stand_ins_) {
+    if (original.empty() || original == stand_in) continue;
+    const bool is_own_word = FindName(own_words_, original, 0) != std::string::npos;
+    replacements_.push_back({original, stand_in, is_own_word});
+  }
+  std::stable_sort(replacements_.begin(), replacements_.end(),
+                   [](const auto& a, const auto& b) { return a.original.size() > b.original.size(); });
   ForEachText(out, [this](std::string& text) { text = Sentence(text); });
   return out;
 }
 
-std::vector<std::string> Anonymizer::Leaks(absl::string_view bytes) const {
+std::vector<std::string> Anonymizer::Leaks(absl::string_view bytes, absl::string_view kept_names) const {
+  auto occurs = [](absl::string_view text, const std::string& name) {
+    return FindName(text, name, 0) != absl::string_view::npos;
+  };
   std::vector<std::string> found;
   for (const std::string& secret : secrets_) {
-    if (absl::StrContains(bytes, secret)) found.push_back(secret);
+    if (occurs(bytes, secret) && !occurs(own_words_, secret)) found.push_back(secret);
   }
   // Short names such as "f" or "log" are words of our own texts; a path or a longer name is not.
   for (const auto& [original, stand_in] : stand_ins_) {
-    const bool telling = absl::StrContains(original, "/") || original.size() >= 9;
-    if (telling && absl::StrContains(bytes, original)) found.push_back(original);
+    const bool is_telling = absl::StrContains(original, "/") || original.size() >= 9;
+    if (!is_telling || original == stand_in || !occurs(bytes, original)) continue;
+    if (!occurs(own_words_, original) && !occurs(kept_names, original)) found.push_back(original);
   }
   return found;
 }

@@ -19,18 +19,26 @@ namespace plateau::report {
 
 class Anonymizer {
  public:
-  // `secrets` are words that must not survive anywhere, such as the user's and the host's name.
-  explicit Anonymizer(std::vector<std::string> secrets = {});
+  // `secrets` are words that must not survive anywhere, such as the user's and the host's name. `own_words`
+  // is text that every report has: a name that occurs in it (a folder "evaluation", a user "max") says
+  // nothing about anybody outside a path.
+  explicit Anonymizer(std::vector<std::string> secrets = {}, std::string own_words = "");
 
   ReportModel Anonymize(const ReportModel& model);
 
   // Stand-ins by what they stand for, in the order they were given: "path", "function", "module".
   const std::map<std::string, std::string>& names() const { return stand_ins_; }
 
-  // Originals that still occur in `bytes`: empty when it is safe to share.
-  std::vector<std::string> Leaks(absl::string_view bytes) const;
+  // Originals that still occur in `bytes`, other than as our own words or as part of the `kept_names` of
+  // public libraries: empty when it is safe to share.
+  std::vector<std::string> Leaks(absl::string_view bytes, absl::string_view kept_names) const;
 
  private:
+  struct Replacement {
+    std::string original, stand_in;
+    bool is_own_word;
+  };
+
   std::string StandIn(const std::string& kind, const std::string& original);
   std::string Path(const std::string& path);
   std::string Module(const std::string& module);
@@ -43,9 +51,10 @@ class Anonymizer {
   void AnonymizeProcesses(ReportModel& model);
 
   std::vector<std::string> secrets_;
-  std::map<std::string, std::string> stand_ins_;                   // original -> stand-in, per whole name
-  std::map<std::string, int> counts_;                              // per kind
-  std::vector<std::pair<std::string, std::string>> replacements_;  // longest first, for sentences
+  std::string own_words_;
+  std::map<std::string, std::string> stand_ins_;  // original -> stand-in, per whole name
+  std::map<std::string, int> counts_;             // per kind
+  std::vector<Replacement> replacements_;         // longest first, for sentences
 };
 
 }  // namespace plateau::report

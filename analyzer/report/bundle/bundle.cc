@@ -48,24 +48,65 @@ std::string Markdown(const ReportModel& model, const std::string& card, const Bu
   return absl::StrCat(out, "\n");
 }
 
-}  // namespace
-
-absl::StatusOr<Bundle> MakeBundle(const ReportModel& original, const BundleOptions& options) {
-  Anonymizer anonymizer(options.secrets);
-  const ReportModel model = options.anonymize ? anonymizer.Anonymize(original) : original;
-  const std::string card = WriteCard(model);
+std::vector<ArchiveFile> ReportFiles(const ReportModel& model, const BundleOptions& options) {
   JsonOptions json;
   json.include_stacks = true;
   json.indent = -1;
+  const std::string card = WriteCard(model);
+  return {{"README.md", Markdown(model, card, options)},
+          {"card.txt", card},
+          {"report.json", WriteJsonReport(model, json)},
+          {"report.html", WriteHtmlReport(model)}};
+}
+
+// What every report of this kind says: the files of one that holds only words that we chose.
+std::string OwnWords(const ReportModel& model, const BundleOptions& options) {
+  ReportModel words;
+  words.verdict.name = model.verdict.name;
+  words.steps.source = model.steps.source;
+  words.recording.mode = model.recording.mode;
+  words.recording.sources = model.recording.sources;
+  for (const Hypothesis& h : model.hypotheses)
+    words.hypotheses.push_back({.name = h.name, .result = h.result});
+  for (const Pattern& p : model.patterns)
+    words.patterns.push_back({.id = p.id, .title = p.title, .explanation = p.explanation, .fix = p.fix});
+  for (const Pool& p : model.pools) words.pools.push_back({.name = p.name});
+  for (const BreakdownItem& b : model.breakdown) words.breakdown.push_back({.name = b.name});
+  for (const Phase& p : model.phases) words.phases.push_back({.kind = p.kind});
+  for (const Site& site : model.sites) {
+    words.sites.push_back(
+        {.pool = site.pool, .phase = site.phase, .category = site.category, .verdict = site.verdict});
+  }
+  std::string text;
+  for (const ArchiveFile& file : ReportFiles(words, options)) absl::StrAppend(&text, file.content, "\n");
+  return text;
+}
+
+// Names that were left because everybody has them.
+std::string KeptNames(const ReportModel& original, const ReportModel& model) {
+  std::string text;
+  auto add_kept = [&text](const auto& before, const auto& after) {
+    if (before.function == after.function) absl::StrAppend(&text, after.function, "\n");
+    if (before.file == after.file) absl::StrAppend(&text, after.file, "\n");
+    if (before.module == after.module) absl::StrAppend(&text, after.module, "\n");
+  };
+  for (size_t i = 0; i < model.frames.size(); ++i) add_kept(original.frames[i], model.frames[i]);
+  for (size_t i = 0; i < model.sites.size(); ++i) add_kept(original.sites[i], model.sites[i]);
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<Bundle> MakeBundle(const ReportModel& original, const BundleOptions& options) {
+  Anonymizer anonymizer(options.secrets, options.anonymize ? OwnWords(original, options) : "");
+  const ReportModel model = options.anonymize ? anonymizer.Anonymize(original) : original;
+  std::vector<ArchiveFile> files = ReportFiles(model, options);
   Bundle bundle;
-  bundle.markdown = Markdown(model, card, options);
-  std::vector<ArchiveFile> files = {{"README.md", bundle.markdown},
-                                    {"card.txt", card},
-                                    {"report.json", WriteJsonReport(model, json)},
-                                    {"report.html", WriteHtmlReport(model)}};
+  bundle.markdown = files[0].content;
   if (options.anonymize) {
+    const std::string kept_names = KeptNames(original, model);
     for (const ArchiveFile& file : files) {
-      const std::vector<std::string> leaks = anonymizer.Leaks(file.content);
+      const std::vector<std::string> leaks = anonymizer.Leaks(file.content, kept_names);
       if (!leaks.empty()) {
         return absl::FailedPreconditionError(
             absl::StrCat(file.name, " would still hold \"", leaks[0], "\"; no bundle was written"));

@@ -17,6 +17,7 @@ namespace plateau::report {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // A leak in somebody's private project.
 ReportModel PrivateModel() {
@@ -142,6 +143,46 @@ TEST(AnonymizerTest, SameNameSameStandInAndPublicNamesStay) {
   for (const Frame& frame : model.frames) has_op |= frame.function == "aten::nll_loss_forward";
   EXPECT_TRUE(has_op);
   EXPECT_THAT(model.verdict.why.back(), HasSubstr(leak->file));
+}
+
+// A user, a folder and functions whose names are words that every report has.
+TEST(BundleTest, NamesThatAreOurOwnWordsDoNotStopABundle) {
+  ReportModel model = PrivateModel();
+  for (Site& site : model.sites) {
+    site.file = "/home/max/evaluation/hypotheses.py";
+    site.function = "processes";
+    site.site = absl::StrCat("hypotheses.py:", site.line, " in processes");
+  }
+  model.recording.notes = {"the bottom of /home/max/evaluation is custom"};
+  BundleOptions options;
+  options.anonymize = true;
+  options.secrets = {"margaret", "gpu-box-7", "max", "tom"};
+  const absl::StatusOr<Bundle> bundle = MakeBundle(model, options);
+  ASSERT_TRUE(bundle.ok()) << bundle.status();
+  const ReportModel opened = OpenBundle(bundle->archive).value();
+  for (const Site& site : opened.sites) {
+    EXPECT_THAT(site.site, Not(HasSubstr("hypotheses")));
+    EXPECT_THAT(site.file, Not(HasSubstr("max")));
+  }
+  EXPECT_THAT(opened.recording.notes[0], HasSubstr("the bottom of /home/"));
+  EXPECT_THAT(opened.recording.notes[0], HasSubstr(" is custom"));
+  EXPECT_THAT(opened.recording.notes[0], Not(HasSubstr("max")));
+}
+
+TEST(AnonymizerTest, SitesOfPublicFilesKeepTheirTitle) {
+  ReportModel model;
+  model.sites = {{.site = "__init__.py:144 in search_function",
+                  .file = "/usr/lib/python3.11/encodings/__init__.py",
+                  .line = 144,
+                  .function = "search_function"},
+                 {.site = "moonshot_grow in libmoonshot.so",
+                  .function = "moonshot_grow",
+                  .module = "/opt/moonshot/libmoonshot.so"}};
+  Anonymizer anonymizer;
+  const ReportModel out = anonymizer.Anonymize(model);
+  EXPECT_EQ(out.sites[0].site, "__init__.py:144 in search_function");
+  EXPECT_THAT(out.sites[1].site, Not(HasSubstr("moonshot")));
+  EXPECT_THAT(out.sites[1].site, HasSubstr(" in "));
 }
 
 TEST(BundleTest, OtherArchivesAreNamed) {
