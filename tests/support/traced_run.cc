@@ -150,6 +150,7 @@ TracedRun RunTraced(const std::vector<std::string>& command, const RunOptions& o
     execve(arguments[0], arguments.data(), variables.data());
     _exit(126);
   }
+  setpgid(run.pid, run.pid);  // here too: the kill below may come before the child runs
   close(out[1]);
   close(err[1]);
   const auto start = Clock::now();
