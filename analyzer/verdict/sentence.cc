@@ -161,10 +161,17 @@ std::string Leak(const RunContext& run, const Verdict& v) {
   return out;
 }
 
+// What kind of event retained something, as one calls it.
+std::string EventText(const std::string& event) {
+  if (event.empty()) return "event";
+  if (event == "eval") return "evaluation";
+  if (event == "periodic (unmarked)") return "jump";
+  return event;
+}
+
 std::string Staircase(const Verdict& v) {
   const Evidence& e = v.evidence;
-  std::string out = "Every " + (e.event.empty() ? std::string("event") : e.event) + " keeps " +
-                    BytesText(e.per_event_bytes.value_or(0));
+  std::string out = "Every " + EventText(e.event) + " keeps " + BytesText(e.per_event_bytes.value_or(0));
   if (e.events_retaining && e.event_count) {
     out += " (" + std::to_string(*e.events_retaining) + " of " + std::to_string(*e.event_count) + ")";
   }
@@ -245,7 +252,7 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
       return "Evaluation or checkpointing needs " + BytesText(e.spike_bytes.value_or(0)) +
              " more for a moment and returns it; budget for the peak." + SeenText(v);
     case VerdictKind::kSpikeRetained:
-      return "The first " + (e.event.empty() ? std::string("event") : e.event) + " left " +
+      return "The first " + EventText(e.event) + " left " +
              BytesText(e.per_event_bytes.value_or(e.rise_bytes.value_or(0))) + "; later ones re-use it.";
     case VerdictKind::kFragmentation:
       return "The allocator holds " + BytesText(e.slack_bytes.value_or(0)) +
