@@ -199,9 +199,10 @@ series::EventTrack Track(const char* name, const std::vector<series::Interlude>&
   return track;
 }
 
-// The highest of what was live and what was resident.
-double PeakOf(const ProcessPass& pass) {
-  double peak = pass.replay.peak_bytes;
+// The highest resident memory: what a limit is about. Live memory that was never touched does not count.
+double PeakRss(const ProcessPass& pass) {
+  if (pass.ledger.empty()) return pass.replay.peak_bytes;
+  double peak = 0;
   for (const series::LedgerSample& sample : pass.ledger) peak = std::max(peak, sample.rss());
   return peak;
 }
@@ -220,7 +221,7 @@ series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options)
   if (!clock.evaluations().empty()) run.events.push_back(Track("eval", clock.evaluations()));
   if (!clock.checkpoints().empty()) run.events.push_back(Track("checkpoint", clock.checkpoints()));
   run.reference_bytes = pass.replay.peak_bytes;
-  run.limit_bytes = options.limit_bytes ? options.limit_bytes : MemoryLimit(pass.definitions, PeakOf(pass));
+  run.limit_bytes = options.limit_bytes ? options.limit_bytes : MemoryLimit(pass.definitions, PeakRss(pass));
   if (clock.last_bucket() > 0) {
     run.seconds_per_step =
         (pass.Seconds(clock.BucketEnd(clock.last_bucket())) - pass.Seconds(clock.BucketBegin(1))) /

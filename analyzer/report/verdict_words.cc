@@ -35,7 +35,8 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
     f.limit_step = leak->oom_step;
     if (leak->earliest_step && leak->latest_step)
       f.limit_step_interval = Interval{*leak->earliest_step, *leak->latest_step};
-    f.sentence = absl::StrCat("reaches the memory limit near step ", verdict::NumberText(*leak->oom_step));
+    f.sentence =
+        absl::StrCat("reaches the memory limit near step ", verdict::NumberText(std::round(*leak->oom_step)));
     forecasts.push_back(f);
   }
   if (forecasts.empty() && v.plateau_bytes) {

@@ -172,6 +172,10 @@ void SeriesAccumulator::OnAlloc(uint32_t site_id, double bytes, double weight, i
     site.new_size_bytes += bytes * weight;
   }
   if (bytes >= 1 && std::has_single_bit(static_cast<uint64_t>(bytes))) site.power_of_two_count += weight;
+  if (step >= 1) {
+    site.bytes_in_steps += bytes * weight;
+    site.squared_bytes_in_steps += bytes * bytes * weight;
+  }
   Born(site, bytes, 1, weight, step);
   while (cells_in_use_ * sizeof(Cell) > options_.max_bytes && buckets() > kFewestBuckets) Coarsen();
 }
@@ -216,6 +220,7 @@ void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {
                       &series->surv_bytes, &series->surv_count}) {
     array->assign(length, 0.0);
   }
+  series->object_bytes = site.bytes_in_steps > 0 ? site.squared_bytes_in_steps / site.bytes_in_steps : 0;
   series->surv_variance.assign(site.is_sampled ? length : 0, 0.0);
   series->surv_records.assign(site.is_sampled ? length : 0, 0.0);
   for (size_t i = 0; i < site.cells.size(); ++i) {

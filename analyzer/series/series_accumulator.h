@@ -86,6 +86,8 @@ class SeriesAccumulator final : public SiteSeriesSource {
     std::array<uint64_t, 4> size_keys{};  // bits of the request sizes seen, hashed
     double new_size_bytes = 0;
     double power_of_two_count = 0;
+    double bytes_in_steps = 0;          // allocated since the first step
+    double squared_bytes_in_steps = 0;  // the same, each byte weighted with the size of its object
     double temporary_bytes = 0;
     double live_bytes = 0;
     double peak_bytes = 0;

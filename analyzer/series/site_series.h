@@ -49,6 +49,10 @@ struct SiteSeries {
   std::array<double, kAgeBuckets> death_bytes{};
   std::array<double, kAgeBuckets> death_count{};
 
+  // Size of the object that a byte allocated during the steps typically belongs to: a site that makes one
+  // large and a thousand small ones per step has large ones. 0: unknown, the mean size stands in.
+  double object_bytes = 0;
+
   SiteSeries() = default;
   explicit SiteSeries(size_t bucket_count) { Resize(bucket_count); }
 

@@ -17,15 +17,19 @@ std::string RangeText(const Interval& interval, std::string (*text)(double)) {
   return "(" + text(interval.low) + " to " + text(interval.high) + ")";
 }
 
+// With its interval, unless that rounds to the value itself.
 std::string EstimateText(const Estimate& estimate, std::string (*text)(double)) {
   std::string out = text(estimate.value);
-  if (estimate.interval) out += " " + RangeText(*estimate.interval, text == RateText ? BytesText : text);
-  return out;
+  if (!estimate.interval) return out;
+  const Interval& range = *estimate.interval;
+  if (text(range.low) == out && text(range.high) == out) return out;
+  return out + " " + RangeText(range, text == RateText ? BytesText : text);
 }
 
 std::string TimeText(const RunContext& run, double steps) {
   if (!run.seconds_per_step || steps <= 0) return "";
   const double seconds = steps * *run.seconds_per_step;
+  if (seconds < 1) return "";
   char text[48];
   if (seconds < 120) {
     std::snprintf(text, sizeof text, " (about %.0f s from now)", seconds);
@@ -37,14 +41,18 @@ std::string TimeText(const RunContext& run, double steps) {
   return text;
 }
 
+// " (169-172)", empty when both ends are the same step.
+std::string StepRange(const Forecast::IfLeak& leak) {
+  if (!leak.earliest_step || !leak.latest_step) return "";
+  const double first = std::round(*leak.earliest_step), last = std::round(*leak.latest_step);
+  return first == last ? "" : " (" + NumberText(first) + "-" + NumberText(last) + ")";
+}
+
 std::string LimitText(const RunContext& run, const Forecast& forecast) {
   if (!forecast.if_leak || !forecast.if_leak->oom_step) return "";
   const Forecast::IfLeak& leak = *forecast.if_leak;
-  std::string out = " The limit is reached at step " + NumberText(std::round(*leak.oom_step));
-  if (leak.earliest_step && leak.latest_step) {
-    out += " (" + NumberText(std::round(*leak.earliest_step)) + "-" +
-           NumberText(std::round(*leak.latest_step)) + ")";
-  }
+  std::string out =
+      " The limit is reached at step " + NumberText(std::round(*leak.oom_step)) + StepRange(leak);
   out += TimeText(run, *leak.oom_step - static_cast<double>(run.steps * run.bucket_steps)) + ".";
   if (forecast.outcome == Outcome::kSafeInThisRun) out += " The planned run ends before that.";
   return out;
@@ -189,12 +197,8 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
   }
   if (v.forecast.if_leak && v.forecast.if_leak->oom_step) {
     const Forecast::IfLeak& leak = *v.forecast.if_leak;
-    out += " If it is a leak, the limit is reached at step " + NumberText(std::round(*leak.oom_step));
-    if (leak.earliest_step && leak.latest_step) {
-      out += " (" + NumberText(std::round(*leak.earliest_step)) + "-" +
-             NumberText(std::round(*leak.latest_step)) + ")";
-    }
-    out += ".";
+    out += " If it is a leak, the limit is reached at step " + NumberText(std::round(*leak.oom_step)) +
+           StepRange(leak) + ".";
   }
   switch (v.forecast.outcome) {
     case Outcome::kOomEitherWay:

@@ -156,7 +156,9 @@ Verdict SiteJudge::JudgeNothingRetained() {
   }
   const Values alloc = allocated();
   const double objects = Sum(Values(site_.alloc_count).subspan(1));
-  const double object_bytes = std::max(objects > 0 ? Sum(alloc) / objects : 0, run_.sample_interval_bytes);
+  const double mean_bytes = objects > 0 ? Sum(alloc) / objects : 0;
+  const double object_bytes =
+      std::max(site_.object_bytes > 0 ? site_.object_bytes : mean_bytes, run_.sample_interval_bytes);
   base.detectable_bytes_per_step = std::max(2 * floor_, 5 * object_bytes / std::max(mature_, 1));
   NoteEpochCycle(live, base);
 

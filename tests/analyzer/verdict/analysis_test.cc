@@ -258,6 +258,20 @@ TEST(AnalysisTest, DevicePoolHasItsOwnVerdict) {
   EXPECT_EQ(analysis.process.headline_site, tensor) << "the worse pool is the headline";
 }
 
+TEST(AnalysisTest, SmallObjectsBesideLargeOnesDoNotMakeALargeLeakDetectable) {
+  Scenario run(150);
+  run.epoch_steps = 50;
+  const size_t site = run.AddSite({.name = "process (train.py:29)", .frames = {"process"}});
+  for (int64_t step = 1; step <= 150; ++step) {
+    run.Churn(site, step, 300 * kMiB, 1);
+    for (int i = 0; i < 100; ++i) run.Churn(site, step, 64, 0);
+  }
+  // One of the large blocks in thirty steps would be 10 MiB a step, and too rare to be told from chance.
+  const Analysis analysis = run.Analyse();
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSteady);
+  EXPECT_GE(*analysis.process.headline.detectable_bytes_per_step, 9 * kMiB);
+}
+
 TEST(AnalysisTest, NothingAtAllIsAnsweredToo) {
   const Analysis analysis = RunAnalysis({});
   EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSteady);

@@ -67,6 +67,22 @@ TEST(CaseStudyTest, WithoutTheEpochItIsNeverALeak) {
   EXPECT_EQ(RunCase(Log("run1.csv", run)).verdict.kind, VerdictKind::kInconclusive);
 }
 
+TEST(CaseStudyTest, TwoNumbersHaveARateAndNoShape) {
+  Defaults run;
+  run.limit_bytes = TheirRun().limit_bytes;
+  const struct {
+    const char* log;
+    double mib_per_step;
+  } kSimulations[] = {{"simulation_without_cleanup.csv", 296.3}, {"simulation_with_cleanup.csv", -2.0}};
+  for (const auto& simulation : kSimulations) {
+    const Verdict verdict = RunCase(Log(simulation.log, run)).verdict;
+    EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive) << simulation.log;
+    EXPECT_EQ(verdict.reason, Reason::kFewSamples);
+    EXPECT_NEAR(verdict.rate_bytes_per_step->value / (1 << 20), simulation.mib_per_step, 0.05);
+    EXPECT_THAT(Page(), HasSubstr(verdict.sentence));
+  }
+}
+
 TEST(CaseStudyTest, NoCutOfTheRunIsCalledALeak) {
   for (size_t samples = 1; samples <= 24; ++samples) {
     const Verdict verdict = RunCase(Log("run2.csv", TheirRun(), samples)).verdict;
