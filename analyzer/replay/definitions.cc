@@ -23,9 +23,39 @@ constexpr uint32_t kMaxId = 1u << 28;
 template <typename T>
 T* Slot(std::vector<T>& table, uint32_t id) {
   if (id == 0 || id > kMaxId) return nullptr;
-  if (id >= table.size()) table.resize(std::max<size_t>(id + 1, table.size() + table.size() / 2));
+  if (id >= table.size()) {
+    if (id >= table.capacity()) table.reserve(std::max<size_t>(id + 1, table.size() + table.size() / 2));
+    table.resize(id + 1);
+  }
   return &table[id];
 }
+
+// The node of each (parent, location), first come first kept. Nodes are numbered as stacks appear, so the
+// children of a node have their places beside those of its neighbours: the table is walked rather than
+// jumped through. The few nodes with many children overflow into a map.
+class ChildTable {
+ public:
+  explicit ChildTable(const std::vector<StackNode>& nodes)
+      : nodes_(nodes), slots_(2 * nodes.size() + kWindow) {}
+
+  // `node` when its like was not there before. Its own parent and location must be set.
+  uint32_t FindOrAdd(uint32_t node) {
+    const auto [parent, location] = nodes_[node];
+    uint32_t* const window = &slots_[size_t{2} * parent];
+    for (size_t i = 0; i < kWindow; ++i) {
+      if (window[i] == 0) return window[i] = node;
+      const StackNode& other = nodes_[window[i]];
+      if (other.location == location && other.parent == parent) return window[i];
+    }
+    return overflow_.try_emplace(uint64_t{parent} << 32 | location, node).first->second;
+  }
+
+ private:
+  static constexpr size_t kWindow = 8;
+  const std::vector<StackNode>& nodes_;
+  std::vector<uint32_t> slots_;  // node ids; 0: free
+  absl::flat_hash_map<uint64_t, uint32_t> overflow_;
+};
 
 struct NodeDefinition {
   uint32_t node;
@@ -240,8 +270,7 @@ class Collector {
     std::vector<uint32_t>& canonical = result_.canonical;
     canonical.assign(nodes.size(), kUnsettled);
     canonical[0] = 0;
-    absl::flat_hash_map<uint64_t, uint32_t> seen;
-    seen.reserve(nodes.size());
+    ChildTable seen(nodes);
     std::vector<uint32_t> path;
     for (uint32_t start = 1; start < nodes.size(); ++start) {
       uint32_t node = start;
@@ -257,8 +286,7 @@ class Collector {
           canonical[child] = 0;
         } else {
           nodes[child].parent = parent;
-          canonical[child] =
-              seen.try_emplace(uint64_t{parent} << 32 | nodes[child].location, child).first->second;
+          canonical[child] = seen.FindOrAdd(child);
         }
         parent = canonical[child];
       }

@@ -1,22 +1,25 @@
 // The second pass: replays every allocation and free in time order and keeps score per stack, site and
 // bucket.
 //
+//   helper threads        a thread of its own       the caller's thread
+//   decode blocks   -->   match by address    -->   account per stack, site, bucket
+//   EventSource           HeapMatcher               HeapAccounts
+//
+// Each hands on batches in order, so the result does not depend on the number of threads.
+//
 // Rules, each with a test:
 //   order      alloc and free of one address alternate. An alloc of a live address means that its free is
-//   late
-//              in the merge: the old object ends now and the late free is swallowed. A free of an unknown
-//              address waits for its late alloc: whichever object lives there when no event of the free's
-//              time can come any more was ended by it. Both only as far as the time stamps allow it, and
-//              never against the order within one stream.
+//              late in the merge: the old object ends now and the late free is swallowed. A free of an
+//              unknown address waits for its late alloc: whichever object lives there when no event of the
+//              free's time can come any more was ended by it. Both only as far as the time stamps allow it,
+//              and never against the order within one stream.
 //   unknown    frees that match nothing are counted ([freed elsewhere]): objects from before the start, or
-//   lost
-//              allocations.
+//              lost allocations.
 //   realloc    is one object: old bytes keep their birth and site, the growth is born now at the caller of
 //              realloc; shrinking ends the youngest bytes. Under sampling, where the halves were chosen
 //              independently, it is a free and an alloc.
 //   mmap       mappings are intervals of their own pools; pymalloc's arenas are not counted where their
-//   contents
-//              are.
+//              contents are.
 //   sampling   amounts are weighted, see sampling.h.
 //   fold       events that the shim folded away arrive as sums per stack and bucket.
 //
@@ -56,6 +59,7 @@ class ReplayObserver {
 // An object that was live when the replay was asked to look.
 struct LiveView {
   uint32_t row;  // index into ReplayResult::stacks
+  uint32_t site;
   uint32_t birth;
   double bytes;     // weighted
   double count;     // weighted; 0 for a piece

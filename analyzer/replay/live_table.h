@@ -1,50 +1,87 @@
 // What is allocated at this moment: address -> object, for tens of millions of them.
 //
-// Open addressing in 256 independent shards, so that growing one never copies the whole table: 24 bytes an
+// Open addressing in 16 independent shards, so that growing one never copies the whole table: 24 bytes an
 // object at a load of at most 5/8, because every allocation looks for an object that is not there. Deletion
 // shifts the followers back, so there are no tombstones and probing stays short however long the run is.
-// Pointers into the table are valid until the next Insert() or Erase(). Not thread-safe.
+// Pointers into the table are valid until the next FindOrAdd() or Erase(). Addresses are of user space: only
+// their lower 48 bits count. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+
+#include "analyzer/base/zeroed_array.h"
 
 namespace plateau::replay {
 
 enum ObjectFlags : uint8_t {
   kObjectTensor = 1,  // a torch tensor's storage
-  kObjectParts = 2,   // grown by realloc: its bytes have several births, see HeapReplay
-  kObjectDoomed = 4,  // a free that came too early may be its own, see HeapReplay
+  kObjectParts = 2,   // grown by realloc: its bytes have several births, see HeapMatcher
+  kObjectDoomed = 4,  // a free that came too early may be its own, see HeapMatcher
 };
 inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at its birth, 15 for none
 
 struct LiveObject {
-  uint64_t address : 48;  // user space; 0: an empty slot
+  uint64_t address : 48;  // 0: an empty slot
   uint64_t rate : 8;      // which sampling rate it was recorded at
   uint64_t flags : 8;
   uint64_t bytes;
-  uint32_t stack;  // index into StackTotals
+  uint32_t stack;  // node of the trace
   uint32_t birth;  // bucket of the clock
 };
 static_assert(sizeof(LiveObject) == 24);
 
 class LiveTable {
  public:
+  static constexpr uint64_t kAddressMask = (uint64_t{1} << 48) - 1;
+
   LiveTable() = default;
 
   // nullptr when there is none.
-  LiveObject* Find(uint64_t address);
-  // There must be none at that address, and the address is not 0.
-  void Insert(const LiveObject& object);
+  LiveObject* Find(uint64_t address) {
+    address &= kAddressMask;
+    const uint64_t hash = Hash(address);
+    Shard& shard = shards_[hash >> kShardShift];
+    if (shard.mask == 0 || address == 0) return nullptr;
+    for (size_t i = SlotOf(hash, shard.mask);; i = (i + 1) & shard.mask) {
+      if (shard.slots[i].address == address) return &shard.slots[i];
+      if (shard.slots[i].address == 0) return nullptr;
+    }
+  }
+
+  struct Place {
+    LiveObject* object;
+    bool is_new;  // then only its address is set
+  };
+  // The address must not be 0.
+  Place FindOrAdd(uint64_t address) {
+    address &= kAddressMask;
+    const uint64_t hash = Hash(address);
+    Shard& shard = shards_[hash >> kShardShift];
+    if (shard.used >= shard.most) Grow(&shard);
+    for (size_t i = SlotOf(hash, shard.mask);; i = (i + 1) & shard.mask) {
+      LiveObject& slot = shard.slots[i];
+      if (slot.address == address) return {&slot, false};
+      if (slot.address != 0) continue;
+      slot = {address, 0, 0, 0, 0, 0};
+      ++shard.used;
+      ++size_;
+      return {&slot, true};
+    }
+  }
+
   void Erase(LiveObject* object);
+
   // Loads the place of an address into the cache before it is needed.
   void Prefetch(uint64_t address) const {
-    const uint64_t hash = Hash(address);
-    const Shard& shard = shards_[hash >> 56];
-    if (shard.mask != 0) __builtin_prefetch(&shard.slots[SlotOf(hash, shard.mask)], 1);
+    const uint64_t hash = Hash(address & kAddressMask);
+    const Shard& shard = shards_[hash >> kShardShift];
+    if (shard.mask == 0) return;
+    const LiveObject* slot = &shard.slots[SlotOf(hash, shard.mask)];
+    __builtin_prefetch(slot, 1);
+    __builtin_prefetch(reinterpret_cast<const char*>(slot + 2), 1);  // its followers
   }
 
   size_t size() const { return size_; }
@@ -61,13 +98,16 @@ class LiveTable {
   }
 
  private:
+  static constexpr int kShardShift = 60;
+
   struct Shard {
-    std::unique_ptr<LiveObject[]> slots;
+    ZeroedArray<LiveObject> slots;
     size_t mask = 0;  // slots - 1; 0: not allocated yet
     size_t used = 0;
+    size_t most = 0;  // objects it takes before it grows
   };
 
-  // The top byte chooses the shard, bits from 16 on the slot. Two rounds, because heap addresses are regular.
+  // The top bits choose the shard, bits from 16 on the slot. Two rounds, because heap addresses are regular.
   static uint64_t Hash(uint64_t address) {
     uint64_t h = address * 0x9e3779b97f4a7c15u;
     h ^= h >> 32;
@@ -75,9 +115,8 @@ class LiveTable {
   }
   static size_t SlotOf(uint64_t hash, size_t mask) { return (hash >> 16) & mask; }
   static void Grow(Shard* shard);
-  static void Place(Shard* shard, const LiveObject& object);
 
-  std::array<Shard, 256> shards_;
+  std::array<Shard, 16> shards_;
   size_t size_ = 0;
 };
 

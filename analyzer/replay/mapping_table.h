@@ -15,7 +15,7 @@
 namespace plateau::replay {
 
 struct Mapping {
-  uint32_t stack;  // index into StackTotals, or whatever the caller keeps there
+  uint32_t stack;  // node of the trace, or whatever the caller keeps there
   uint32_t birth;  // bucket
   uint8_t kind;    // the caller's
   bool is_first;   // carries the count of the object: pieces of one mapping count once

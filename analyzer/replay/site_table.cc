@@ -76,6 +76,7 @@ Owner OwnerOfPythonFile(const std::string& file) {
 SiteTable::SiteTable(const Definitions* definitions, SiteTableOptions options)
     : definitions_(*definitions),
       options_(std::move(options)),
+      blamed_(options_.rule == SiteRule::kStack ? 0 : definitions->nodes.size()),
       owners_(definitions->locations.size()),
       module_owners_(definitions->modules.size()) {}
 
@@ -111,24 +112,27 @@ Owner SiteTable::OwnerOf(uint32_t location) {
   return static_cast<Owner>(known - 1);
 }
 
+// Which frame to blame for a stack that ends in `node`, when `blamed_by_caller` (0: there is no caller) is to
+// blame for the stack without it.
+uint32_t SiteTable::BlamedNode(uint32_t node, uint32_t blamed_by_caller) {
+  if (blamed_by_caller == 0) return node;
+  const Owner owner = OwnerOf(definitions_.nodes[node].location);
+  const Owner callers = OwnerOf(definitions_.nodes[blamed_by_caller].location);
+  if (options_.rule == SiteRule::kLeaf) {
+    return owner != Owner::kRuntime || callers == Owner::kRuntime ? node : blamed_by_caller;
+  }
+  return owner <= callers ? node : blamed_by_caller;  // of equals the innermost
+}
+
 // The node whose frame is the site of a stack.
 uint32_t SiteTable::SiteNode(uint32_t leaf) {
   if (options_.rule == SiteRule::kStack) return leaf;
-  uint32_t best = leaf;
-  Owner best_owner = Owner::kRuntime;
-  for (uint32_t node = leaf; node != 0; node = definitions_.nodes[node].parent) {
-    const Owner owner = OwnerOf(definitions_.nodes[node].location);
-    if (options_.rule == SiteRule::kLeaf) {
-      if (owner != Owner::kRuntime) return node;
-      continue;
-    }
-    if (owner == Owner::kUser) return node;
-    if (owner < best_owner) {
-      best = node;
-      best_owner = owner;
-    }
-  }
-  return best;
+  path_.clear();
+  uint32_t node = leaf;
+  for (; node != 0 && blamed_[node] == 0; node = definitions_.nodes[node].parent) path_.push_back(node);
+  uint32_t blamed = node == 0 ? 0 : blamed_[node];
+  for (auto it = path_.rbegin(); it != path_.rend(); ++it) blamed = blamed_[*it] = BlamedNode(*it, blamed);
+  return blamed;
 }
 
 // What makes two frames the same site: the line of a Python file, the address of a native call.

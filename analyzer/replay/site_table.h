@@ -10,6 +10,9 @@
 // else the leaf. docs/sites.md has the rules. Paths and file names decide, so nothing has to be symbolized
 // before the replay.
 //
+// A stack's frame follows from its own leaf and the frame of its caller's stack, so each node is looked at
+// once however many stacks go through it.
+//
 // The same frame in two pools is two sites. Stack 0 ("no stack") is a site of its own. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_SITE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_SITE_TABLE_H_
@@ -61,7 +64,8 @@ class SiteTable {
   Owner OwnerOf(uint32_t location);
 
  private:
-  uint32_t SiteNode(uint32_t node);
+  uint32_t SiteNode(uint32_t leaf);
+  uint32_t BlamedNode(uint32_t node, uint32_t blamed_by_caller);
   uint64_t FrameKey(uint32_t location) const;
   Owner Classify(const Location& location) const;
 
@@ -69,6 +73,8 @@ class SiteTable {
   SiteTableOptions options_;
   std::vector<SiteKey> sites_;
   absl::flat_hash_map<std::pair<uint64_t, uint8_t>, uint32_t> index_;  // (frame, pool) -> site
+  std::vector<uint32_t> blamed_;                                       // by node; 0 = not known yet
+  std::vector<uint32_t> path_;                                         // scratch of SiteNode
   std::vector<uint8_t> owners_;                                        // by location; 0 = not known yet
   std::vector<uint8_t> module_owners_;
 };

@@ -8,11 +8,13 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_STACK_TOTALS_H_
 #define PLATEAU_ANALYZER_REPLAY_STACK_TOTALS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "analyzer/base/zeroed_array.h"
 
 namespace plateau::replay {
 
@@ -40,16 +42,29 @@ struct StackRow {
 
 class StackTotals {
  public:
+  // `nodes` of the trace.
+  explicit StackTotals(size_t nodes) : nodes_(nodes) { rows_.reserve(nodes + 1); }
+
   StackRow& row(uint32_t index) { return rows_[index]; }
   const std::vector<StackRow>& rows() const { return rows_; }
+  std::vector<StackRow> TakeRows() { return std::move(rows_); }
 
-  // The row of a stack, made by `make(pool, node)` -> site when it is new.
+  // The row of a stack, made with the site that `site_of(pool, node)` gives when it is new. `canonical` maps
+  // nodes of the trace to those that rows have; an unknown one is 0.
   template <typename SiteOf>
-  uint32_t RowOf(Pool pool, uint32_t node, SiteOf&& site_of) {
-    const auto [it, is_new] =
-        index_.try_emplace(uint64_t{node} << 8 | static_cast<uint8_t>(pool), rows_.size());
-    if (is_new) rows_.push_back({.node = node, .site = site_of(pool, node), .pool = pool});
-    return it->second;
+  uint32_t RowOf(Pool pool, uint32_t node, const std::vector<uint32_t>& canonical, SiteOf&& site_of) {
+    if (node >= nodes_) node = 0;
+    ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
+    if (index.size() == 0) index = ZeroedArray<uint32_t>(nodes_);
+    if (index[node] == 0) {
+      uint32_t& row = index[canonical[node]];
+      if (row == 0) {
+        rows_.push_back({.node = canonical[node], .site = site_of(pool, canonical[node]), .pool = pool});
+        row = static_cast<uint32_t>(rows_.size());
+      }
+      index[node] = row;
+    }
+    return index[node] - 1;
   }
 
   // Changes what a row holds. `count` is 0 for a part of an object.
@@ -87,8 +102,9 @@ class StackTotals {
     return r;
   }
 
+  size_t nodes_;
   std::vector<StackRow> rows_;
-  absl::flat_hash_map<uint64_t, uint32_t> index_;
+  std::array<ZeroedArray<uint32_t>, kPools> index_;  // by pool and node: row + 1, 0 for none yet
   double live_bytes_ = 0;
   double peak_bytes_ = 0;
   uint64_t peak_ = 1;

@@ -96,11 +96,10 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
   replay::DeviceLedger device_ledger(pass->device.get());
   replay_options.on_device = [&device_ledger](const trace::DeviceRecord& record, uint64_t tsc,
                                               uint32_t bucket) { device_ledger.Apply(record, tsc, bucket); };
-  std::vector<SiteEnding> by_row;
   const uint32_t last = clock.last_bucket();
   replay_options.on_retained = [&](const replay::LiveView& object) {
-    if (object.row >= by_row.size()) by_row.resize(object.row + 1);
-    SiteEnding& ending = by_row[object.row];
+    if (object.site >= pass->endings.size()) pass->endings.resize(object.site + 1);
+    SiteEnding& ending = pass->endings[object.site];
     const auto phase = object.label == replay::kNoLabel ? series::BirthPhase::kOther
                                                         : static_cast<series::BirthPhase>(object.label);
     pass->breakdown.Add(phase, object.is_tensor, object.object_bytes, object.bytes, object.count);
@@ -111,16 +110,10 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
   pass->replay = replay::ReplayHeap(*pass->reader, pass->definitions, replay_options);
   device_ledger.Finish();
   pass->endings.resize(pass->site_count());
-  for (size_t row = 0; row < by_row.size(); ++row) {
-    SiteEnding& site = pass->endings[pass->replay.stacks[row].site];
-    site.variance += by_row[row].variance;
-    for (size_t i = 0; i < site.age_bytes.size(); ++i) site.age_bytes[i] += by_row[row].age_bytes[i];
+  for (uint32_t site = 0; site < pass->endings.size(); ++site) {
     for (size_t i = 0; i < series::kBirthPhases; ++i) {
-      site.phase_bytes[i] += by_row[row].phase_bytes[i];
-      const uint32_t number = pass->replay.stacks[row].site;
-      if (by_row[row].phase_bytes[i] > 0) {
-        pass->series->OnSurvivor(number, static_cast<series::BirthPhase>(i), by_row[row].phase_bytes[i]);
-      }
+      const double bytes = pass->endings[site].phase_bytes[i];
+      if (bytes > 0) pass->series->OnSurvivor(site, static_cast<series::BirthPhase>(i), bytes);
     }
   }
   pass->series->Finish(clock.last_bucket());

@@ -22,7 +22,7 @@ TEST(LiveTableTest, BehavesLikeAMapUnderRandomInsertsAndErases) {
       table.Erase(found);
       truth.erase(it);
     } else {
-      table.Insert({address, 0, 0, random(), 0, 0});
+      table.FindOrAdd(address).object->bytes = random();
       truth[address] = table.Find(address)->bytes;
     }
     ASSERT_EQ(table.size(), truth.size());
@@ -38,13 +38,14 @@ TEST(LiveTableTest, BehavesLikeAMapUnderRandomInsertsAndErases) {
 TEST(LiveTableTest, AddressZeroIsNeverFound) {
   LiveTable table;
   EXPECT_EQ(table.Find(0), nullptr);
-  table.Insert({16, 0, 0, 1, 0, 0});
+  EXPECT_TRUE(table.FindOrAdd(16).is_new);
+  EXPECT_FALSE(table.FindOrAdd(16).is_new);
   EXPECT_EQ(table.Find(0), nullptr);
 }
 
 TEST(LiveTableTest, MemoryStaysNearTheObjects) {
   LiveTable table;
-  for (uint64_t i = 1; i <= 1000000; ++i) table.Insert({i * 48, 0, 0, 40, 0, 0});
+  for (uint64_t i = 1; i <= 1000000; ++i) table.FindOrAdd(i * 48);
   EXPECT_LT(table.capacity_bytes(), 1000000 * sizeof(LiveObject) * 5 / 2);
 }
 

@@ -1,0 +1,214 @@
+#include "analyzer/replay/heap_accounts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace plateau::replay {
+
+HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions* definitions,
+                           const ReplayOptions* options)
+    : definitions_(*definitions),
+      options_(*options),
+      rates_(reader.header()),
+      totals_(definitions->nodes.size()),
+      observer_(options->observer) {
+  result_.buckets.resize(options->bucket_ends.size() + 1);
+  result_.ledger.resize(definitions->ledger.size());
+}
+
+void HeapAccounts::Apply(const ChangeBatch& batch) {
+  for (const Change& change : batch.changes) {
+    switch (change.kind) {
+      case ChangeKind::kBorn:
+      case ChangeKind::kGrown:
+        Born(change);
+        break;
+      case ChangeKind::kDied:
+      case ChangeKind::kPieceDied:
+      case ChangeKind::kShrunk:
+        Died(change);
+        break;
+      case ChangeKind::kPoolGrew:
+        AddToPool(change.pool, static_cast<double>(change.bytes));
+        break;
+      case ChangeKind::kPoolShrank:
+        result_.pools[static_cast<size_t>(change.pool)].live_bytes -= static_cast<double>(change.bytes);
+        break;
+      case ChangeKind::kTagged:
+      case ChangeKind::kUntagged: {
+        const double count =
+            (change.kind == ChangeKind::kTagged ? 1 : -1) * rates_.Weight(change.rate, change.bytes);
+        tensor_count_ += count;
+        tensor_bytes_ += count * static_cast<double>(change.bytes);
+        if (observer_ != nullptr) {
+          const uint32_t site = totals_.row(RowOf(change.pool, change.stack)).site;
+          observer_->OnTensor(site, count, static_cast<double>(change.bytes), bucket_);
+        }
+        break;
+      }
+      case ChangeKind::kRetained:
+        Show(change);
+        break;
+      case ChangeKind::kTick:
+        Tick(change.time);
+        break;
+      case ChangeKind::kDevice: {
+        const DeviceChange& device = batch.devices[change.index];
+        if (options_.on_device) options_.on_device(device.record, device.tsc, bucket_);
+        break;
+      }
+      case ChangeKind::kFold:
+        Fold(batch.folds[change.index]);
+        break;
+    }
+  }
+}
+
+// ---- Time ----
+
+// Closes the buckets and notes the ledger readings that end before `tsc`.
+void HeapAccounts::Tick(uint64_t tsc) {
+  while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) CloseBucket();
+  while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
+    result_.ledger[ledger_next_++] = {PoolBytes(), std::max(reading_peak_, totals_.live_bytes()),
+                                      tensor_bytes_, tensor_count_};
+    reading_peak_ = totals_.live_bytes();
+  }
+  while (rate_next_ < definitions_.rates.size() && tsc >= definitions_.rates[rate_next_].tsc) {
+    rates_.Add(definitions_.rates[rate_next_++].rate);
+  }
+}
+
+void HeapAccounts::CloseBucket() {
+  BucketLevel& level = result_.buckets[bucket_];
+  level.live_bytes = totals_.live_bytes();
+  level.live_peak_bytes = std::max(bucket_peak_, totals_.live_bytes());
+  level.tensor_bytes = tensor_bytes_;
+  level.tensor_count = tensor_count_;
+  level.pool_bytes = PoolBytes();
+  bucket_peak_ = totals_.live_bytes();
+  if (bucket_++ == options_.last_bucket) TakeRetained();
+}
+
+// Notes what is live as retained and stops observing.
+void HeapAccounts::TakeRetained() {
+  if (has_retained_) return;
+  has_retained_ = true;
+  observer_ = nullptr;
+  if (bucket_ > options_.bucket_ends.size()) return;  // nothing comes any more: the rows themselves will do
+  retained_.reserve(totals_.rows().size());
+  for (const StackRow& row : totals_.rows()) retained_.push_back({row.live_bytes, row.live_count});
+}
+
+std::array<double, kPools> HeapAccounts::PoolBytes() const {
+  std::array<double, kPools> bytes{};
+  for (size_t i = 0; i < kPools; ++i) bytes[i] = result_.pools[i].live_bytes;
+  return bytes;
+}
+
+ReplayResult HeapAccounts::Finish() {
+  Tick(UINT64_MAX - 1);
+  while (bucket_ < options_.bucket_ends.size()) CloseBucket();
+  const bool was_retained = has_retained_;
+  CloseBucket();
+  TakeRetained();
+  totals_.SettlePeaks();
+  result_.stacks = totals_.TakeRows();
+  for (size_t i = 0; was_retained && i < result_.stacks.size(); ++i) {
+    result_.stacks[i].live_bytes = i < retained_.size() ? retained_[i].bytes : 0;
+    result_.stacks[i].live_count = i < retained_.size() ? retained_[i].count : 0;
+  }
+  result_.peak_bytes = totals_.peak_bytes();
+  result_.has_sampling = rates_.has_sampling();
+  return std::move(result_);
+}
+
+// ---- Amounts ----
+
+uint32_t HeapAccounts::RowOf(Pool pool, uint32_t node) {
+  return totals_.RowOf(pool, node, definitions_.canonical, options_.site_of);
+}
+
+// Bytes of one object that stands for several when it was sampled; a growth has no count of its own.
+void HeapAccounts::Born(const Change& change) {
+  const uint32_t row = RowOf(change.pool, change.stack);
+  const bool is_growth = change.kind == ChangeKind::kGrown;
+  const double weight = rates_.Weight(change.rate, change.bytes);
+  const double size = static_cast<double>(change.bytes);
+  const double count = is_growth ? 0 : weight;
+  StackRow& r = totals_.row(row);
+  r.alloc_bytes += size * weight;
+  r.alloc_count += count;
+  if (observer_ != nullptr) {
+    if (is_growth) {
+      observer_->OnGrow(r.site, size, weight, bucket_);
+    } else {
+      observer_->OnAlloc(r.site, size, weight, bucket_);
+    }
+  }
+  AddToPool(r.pool, size * weight);
+  const uint64_t peak = totals_.peak_number();
+  totals_.Add(row, size * weight, count);
+  if (totals_.live_bytes() > bucket_peak_) bucket_peak_ = totals_.live_bytes();
+  if (totals_.live_bytes() > reading_peak_) reading_peak_ = totals_.live_bytes();
+  if (totals_.peak_number() != peak) result_.peak_bucket = bucket_;
+}
+
+void HeapAccounts::Died(const Change& change) {
+  const uint32_t row = RowOf(change.pool, change.stack);
+  const double weight = rates_.Weight(change.rate, change.bytes);
+  const double size = static_cast<double>(change.bytes);
+  const bool is_object = change.kind == ChangeKind::kDied;
+  const double count = is_object ? weight : 0;
+  StackRow& r = totals_.row(row);
+  r.free_count += count;
+  if (change.birth == bucket_) r.temporary_bytes += size * weight;
+  if (observer_ != nullptr) {
+    if (change.kind == ChangeKind::kShrunk) {
+      observer_->OnShrink(r.site, change.birth, size, weight, bucket_);
+    } else {
+      observer_->OnFree(r.site, change.birth, size, weight, bucket_, is_object);
+    }
+  }
+  result_.pools[static_cast<size_t>(r.pool)].live_bytes -= size * weight;
+  totals_.Remove(row, size * weight, count);
+}
+
+void HeapAccounts::AddToPool(Pool pool, double bytes) {
+  PoolLevel& level = result_.pools[static_cast<size_t>(pool)];
+  level.live_bytes += bytes;
+  level.peak_bytes = std::max(level.peak_bytes, level.live_bytes);
+}
+
+void HeapAccounts::Show(const Change& change) {
+  const uint32_t row = RowOf(change.pool, change.stack);
+  const double p = rates_.Probability(change.rate, change.bytes);
+  options_.on_retained({row, totals_.row(row).site, change.birth, static_cast<double>(change.bytes) / p,
+                        change.flags & kChangePiece ? 0.0 : 1 / p, SampleVariance(p, change.bytes),
+                        (change.flags & kChangeTensor) != 0, change.label, p == 1 ? change.object_bytes : 0});
+}
+
+// Sums of events that were folded into the past, as of the bucket they happened in: mean objects stand for
+// them.
+void HeapAccounts::Fold(const trace::FoldRecord& fold) {
+  const uint32_t row = RowOf(Pool::kHeap, fold.stack);
+  StackRow& r = totals_.row(row);
+  const uint32_t bucket = static_cast<uint32_t>(std::min<uint64_t>(fold.step, bucket_));
+  const double born = static_cast<double>(fold.alloc_bytes), died = static_cast<double>(fold.free_bytes);
+  const double born_count = static_cast<double>(fold.alloc_count),
+               died_count = static_cast<double>(fold.free_count);
+  if (observer_ != nullptr && fold.alloc_count > 0)
+    observer_->OnAlloc(r.site, born / born_count, born_count, bucket);
+  if (observer_ != nullptr && fold.free_count > 0) {
+    observer_->OnFree(r.site, bucket, died / died_count, died_count, bucket, true);
+  }
+  r.alloc_bytes += born;
+  r.alloc_count += born_count;
+  r.free_count += died_count;
+  r.temporary_bytes += died;
+  AddToPool(r.pool, born - died);
+  totals_.Add(row, born - died, born_count - died_count);
+  result_.folded_events += fold.alloc_count + fold.free_count;
+}
+
+}  // namespace plateau::replay

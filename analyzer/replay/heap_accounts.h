@@ -1,0 +1,67 @@
+// The second half of the replay: keeps score of the changes per stack, site, bucket and pool.
+//
+// Calls everything in ReplayOptions (sites, observer, retained objects, device events) from the thread that
+// calls Apply(). Memory: stacks and buckets. Not thread-safe.
+#ifndef PLATEAU_ANALYZER_REPLAY_HEAP_ACCOUNTS_H_
+#define PLATEAU_ANALYZER_REPLAY_HEAP_ACCOUNTS_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/reader/trace_reader.h"
+#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/heap_change.h"
+#include "analyzer/replay/heap_replay.h"
+#include "analyzer/replay/rate_table.h"
+#include "analyzer/replay/stack_totals.h"
+
+namespace plateau::replay {
+
+class HeapAccounts {
+ public:
+  // All must outlive this object.
+  HeapAccounts(const reader::TraceReader& reader, const Definitions* definitions,
+               const ReplayOptions* options);
+
+  void Apply(const ChangeBatch& batch);
+  // Call once after the last batch. The counters of the matcher are left at 0.
+  ReplayResult Finish();
+
+ private:
+  void Tick(uint64_t tsc);
+  void CloseBucket();
+  void TakeRetained();
+  std::array<double, kPools> PoolBytes() const;
+
+  uint32_t RowOf(Pool pool, uint32_t node);
+  void Born(const Change& change);
+  void Died(const Change& change);
+  void AddToPool(Pool pool, double bytes);
+  void Show(const Change& change);
+  void Fold(const trace::FoldRecord& fold);
+
+  const Definitions& definitions_;
+  const ReplayOptions& options_;
+  RateTable rates_;
+  ReplayResult result_;
+  StackTotals totals_;
+  struct Retained {
+    double bytes;
+    double count;
+  };
+  std::vector<Retained> retained_;  // by row
+  bool has_retained_ = false;
+  ReplayObserver* observer_;
+  uint32_t bucket_ = 0;
+  double reading_peak_ = 0;
+  double bucket_peak_ = 0;
+  double tensor_bytes_ = 0;
+  double tensor_count_ = 0;
+  size_t ledger_next_ = 0;
+  size_t rate_next_ = 0;
+};
+
+}  // namespace plateau::replay
+
+#endif  // PLATEAU_ANALYZER_REPLAY_HEAP_ACCOUNTS_H_

@@ -1,0 +1,82 @@
+// What events did to the heap: the language between the two halves of the replay.
+//
+//   events -> HeapMatcher -> changes -> HeapAccounts -> rows, sites, buckets
+//
+// The matcher knows addresses and which object an event means; the accounts know amounts and never see an
+// address. Changes are in the order of the replay, in batches that travel through a ChangeQueue. A batch owns
+// everything its changes point to.
+#ifndef PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
+#define PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "analyzer/replay/stack_totals.h"
+#include "preload/trace/record.h"
+
+namespace plateau::replay {
+
+enum class ChangeKind : uint8_t {
+  kBorn,
+  kGrown,      // bytes of an object that realloc made grow
+  kDied,       // with the count of its object
+  kPieceDied,  // a part of an object whose first part carries the count
+  kShrunk,     // youngest bytes of an object that lives on
+  kPoolGrew,   // pools without rows
+  kPoolShrank,
+  kTagged,  // became a tensor's storage
+  kUntagged,
+  kRetained,  // is alive at the end; changes nothing
+  kTick,      // it is `time` now: buckets end, readings are due
+  kDevice,    // `index` into ChangeBatch::devices
+  kFold,      // `index` into ChangeBatch::folds
+};
+
+enum ChangeFlags : uint8_t {
+  kChangeTensor = 1,  // of kRetained
+  kChangePiece = 2,   // of kRetained: without the count
+};
+
+// Of `Change::rate`: stands for one object whatever the sampling.
+inline constexpr uint8_t kNotSampled = 255;
+
+struct Change {
+  union {
+    uint64_t bytes;
+    uint64_t time;
+    uint64_t index;
+  };
+  uint64_t object_bytes;  // of kRetained: the whole object, where `bytes` are a part
+  uint32_t stack;         // node of the trace
+  uint32_t birth;         // bucket
+  ChangeKind kind;
+  Pool pool;
+  uint8_t rate;  // which sampling rate it was recorded at
+  uint8_t flags;
+  uint8_t label;  // of kRetained
+};
+static_assert(sizeof(Change) == 32);
+
+struct DeviceChange {
+  trace::DeviceRecord record;  // `api` views the string below
+  uint64_t tsc;
+  std::string api;
+};
+
+struct ChangeBatch {
+  std::vector<Change> changes;
+  std::deque<DeviceChange> devices;  // never moves what is in it
+  std::vector<trace::FoldRecord> folds;
+
+  void Clear() {
+    changes.clear();
+    devices.clear();
+    folds.clear();
+  }
+};
+
+}  // namespace plateau::replay
+
+#endif  // PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_

@@ -1,0 +1,391 @@
+#include "analyzer/replay/heap_matcher.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace plateau::replay {
+namespace {
+
+using trace::RecordKind;
+
+constexpr size_t kPrefetchDistance = 16;
+
+}  // namespace
+
+HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* definitions,
+                         const ReplayOptions* options, ChangeQueue* queue)
+    : definitions_(*definitions),
+      options_(*options),
+      out_(queue),
+      rates_(reader.header()),
+      mappings_(definitions, &out_),
+      is_multi_stream_(reader.streams().size() > 1) {
+  Tick(0);
+}
+
+void HeapMatcher::Match(const EventRun& run) {
+  const std::vector<Event>& events = run.block->events;
+  for (size_t i = run.begin; i < run.end; ++i) {
+    if (i + kPrefetchDistance < events.size()) {
+      const Event& ahead = events[i + kPrefetchDistance];
+      const bool is_python = ahead.kind == RecordKind::kAllocIn || ahead.kind == RecordKind::kFreeIn;
+      (is_python ? python_ : live_).Prefetch(ahead.address);
+    }
+    const Event& e = events[i];
+    if (e.tsc >= next_tick_) Tick(e.tsc);
+    switch (e.kind) {
+      case RecordKind::kAlloc:
+        ++totals_.events;
+        if (e.flags & kEventRealloc) {
+          FinishRealloc(run, i);
+        } else {
+          Alloc(run, i);
+        }
+        break;
+      case RecordKind::kFree:
+        ++totals_.events;
+        if (e.flags & kEventRealloc) {
+          StartRealloc(run, i);
+        } else {
+          Free(run, i);
+        }
+        break;
+      case RecordKind::kReallocCancel:
+        CancelRealloc(run.block->stream);
+        break;
+      case RecordKind::kTensor:
+      case RecordKind::kTensorGone:
+        if (LiveObject* object = live_.Find(e.address)) Tag(object, e.kind == RecordKind::kTensor);
+        break;
+      case RecordKind::kAllocIn:
+        ++totals_.events;
+        AllocIn(e);
+        break;
+      case RecordKind::kFreeIn:
+        ++totals_.events;
+        FreeIn(e);
+        break;
+      default:
+        if (e.flags & kEventRare) Rare(run.block->records[e.bytes]);
+    }
+  }
+}
+
+// ---- Time ----
+
+// Ends what is doomed, notes what is over before `tsc`, and tells the accounts.
+void HeapMatcher::Tick(uint64_t tsc) {
+  while (!doomed_.empty() && tsc > doomed_.top().latest) {
+    const Doomed next = doomed_.top();
+    doomed_.pop();
+    LiveObject* object = live_.Find(next.address);
+    const bool is_doomed = object != nullptr && (object->flags & kObjectDoomed);
+    if (!is_doomed || !waiting_.Take(next.address, next.latest)) continue;
+    EndDoomed(object);
+    live_.Erase(object);
+  }
+  bool is_over = false;
+  while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) {
+    is_over |= bucket_++ == options_.last_bucket;
+  }
+  while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
+    ++ledger_next_;
+  }
+  while (rate_next_ < definitions_.rates.size() && tsc >= definitions_.rates[rate_next_].tsc) {
+    rates_.Add(definitions_.rates[rate_next_++].rate);
+  }
+  while (label_next_ < options_.labels.size() && tsc >= options_.labels[label_next_].begin) {
+    birth_flags_ = static_cast<uint8_t>(options_.labels[label_next_++].label << kObjectLabelShift);
+  }
+  out_.Append({.time = tsc,
+               .object_bytes = 0,
+               .stack = 0,
+               .birth = 0,
+               .kind = ChangeKind::kTick,
+               .pool = Pool::kHeap,
+               .rate = 0,
+               .flags = 0,
+               .label = 0});
+  if (is_over) AppendRetained();
+
+  next_tick_ = doomed_.empty() ? UINT64_MAX : doomed_.top().latest + 1;
+  const auto next = [this](uint64_t time) { next_tick_ = std::min(next_tick_, time); };
+  if (label_next_ < options_.labels.size()) next(options_.labels[label_next_].begin);
+  if (bucket_ < options_.bucket_ends.size()) next(options_.bucket_ends[bucket_]);
+  if (ledger_next_ < definitions_.ledger.size()) next(definitions_.ledger[ledger_next_].tsc);
+  if (rate_next_ < definitions_.rates.size()) next(definitions_.rates[rate_next_].tsc);
+}
+
+void HeapMatcher::Finish() {
+  Tick(UINT64_MAX - 1);
+  AppendRetained();
+}
+
+// ---- Objects ----
+
+void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
+  if (parts == nullptr) {
+    Append(ChangeKind::kDied, pool, object.stack, object.birth, object.bytes,
+           static_cast<uint8_t>(object.rate));
+    return;
+  }
+  ChangeKind kind = ChangeKind::kDied;
+  for (const Part& part : *parts) {
+    Append(kind, pool, part.stack, part.birth, part.bytes, kNotSampled);
+    kind = ChangeKind::kPieceDied;
+  }
+}
+
+// Ends an object that is in the table; its place is the caller's to reuse or erase.
+void HeapMatcher::EndLive(LiveObject* object) {
+  if (object->flags & kObjectTensor) Tag(object, false);
+  if (object->flags & kObjectParts) {
+    const auto it = parts_.find(object->address);
+    End(*object, Pool::kHeap, &it->second);
+    parts_.erase(it);
+  } else {
+    End(*object, Pool::kHeap, nullptr);
+  }
+}
+
+void HeapMatcher::Tag(LiveObject* object, bool is_tensor) {
+  if (((object->flags & kObjectTensor) != 0) == is_tensor) return;
+  object->flags ^= kObjectTensor;
+  Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object->stack, object->birth,
+         object->bytes, static_cast<uint8_t>(object->rate));
+}
+
+// The place for an object that is about to be allocated; whatever lived there has ended.
+LiveObject* HeapMatcher::MakeRoom(const EventRun& run, size_t i) {
+  const Event& e = run.block->events[i];
+  const LiveTable::Place place = live_.FindOrAdd(e.address);
+  if (place.is_new) return place.object;
+  if ((place.object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX)) {
+    EndDoomed(place.object);
+    return place.object;
+  }
+  ++totals_.late_frees;
+  EndLive(place.object);
+  if (is_multi_stream_) late_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
+  return place.object;
+}
+
+// By a free that came too early and was counted as unknown.
+void HeapMatcher::EndDoomed(LiveObject* object) {
+  --totals_.unknown_frees;
+  ++totals_.late_frees;
+  EndLive(object);
+}
+
+void HeapMatcher::Place(const EventRun& run, size_t i, const LiveObject& object, LiveObject* place) {
+  const Event& e = run.block->events[i];
+  *place = object;
+  if (!is_multi_stream_) return;
+  const auto latest = waiting_.GoodUntil(e.address, run.block->stream, e.tsc);
+  if (!latest.has_value()) return;
+  place->flags |= kObjectDoomed;
+  doomed_.push({*latest, e.address});
+  next_tick_ = std::min(next_tick_, *latest + 1);
+}
+
+void HeapMatcher::Alloc(const EventRun& run, size_t i) {
+  const Event& e = run.block->events[i];
+  if ((e.address & LiveTable::kAddressMask) == 0) return;
+  LiveObject* const place = MakeRoom(run, i);
+  Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, e.bytes, rates_.current());
+  Place(run, i, {e.address, rates_.current(), birth_flags_, e.bytes, e.stack, bucket_}, place);
+}
+
+// The live object that a free ends, or nullptr when the free belongs to another one.
+LiveObject* HeapMatcher::FreedObject(const EventRun& run, size_t i) {
+  const Event& e = run.block->events[i];
+  if (is_multi_stream_ && late_.Consume(e.address, run.block->stream, e.tsc)) return nullptr;
+  LiveObject* object = live_.Find(e.address);
+  if (object == nullptr) {
+    ++totals_.unknown_frees;
+    if (is_multi_stream_) waiting_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
+  } else if ((object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, run.LatestTime(i))) {
+    // The one that waited ends the object, this one may still find a later one.
+    waiting_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
+  }
+  return object;
+}
+
+void HeapMatcher::Free(const EventRun& run, size_t i) {
+  LiveObject* const object = FreedObject(run, i);
+  if (object == nullptr) return;
+  EndLive(object);
+  live_.Erase(object);
+}
+
+// ---- Realloc ----
+
+void HeapMatcher::StartRealloc(const EventRun& run, size_t i) {
+  Limbo& limbo = limbo_[run.block->stream];
+  EndLimbo(&limbo);
+  LiveObject* object = FreedObject(run, i);
+  if (object == nullptr) return;
+  limbo.is_valid = true;
+  limbo.object = *object;
+  limbo.parts.clear();
+  if (object->flags & kObjectParts) {
+    const auto it = parts_.find(object->address);
+    limbo.parts = std::move(it->second);
+    parts_.erase(it);
+  }
+  live_.Erase(object);
+}
+
+// A realloc whose second half never came (lost, or damage): the object is gone.
+void HeapMatcher::EndLimbo(Limbo* limbo) {
+  if (!limbo->is_valid) return;
+  limbo->is_valid = false;
+  End(limbo->object, Pool::kHeap, limbo->parts.empty() ? nullptr : &limbo->parts);
+}
+
+void HeapMatcher::CancelRealloc(uint32_t stream) {
+  Limbo& limbo = limbo_[stream];
+  if (!limbo.is_valid) return;
+  const LiveTable::Place place = live_.FindOrAdd(limbo.object.address);
+  if (!place.is_new) return EndLimbo(&limbo);
+  limbo.is_valid = false;
+  *place.object = limbo.object;
+  if (!limbo.parts.empty()) parts_[limbo.object.address] = std::move(limbo.parts);
+}
+
+void HeapMatcher::FinishRealloc(const EventRun& run, size_t i) {
+  const Event& e = run.block->events[i];
+  Limbo& limbo = limbo_[run.block->stream];
+  const bool is_exact =
+      limbo.is_valid &&
+      rates_.Probability(static_cast<uint8_t>(limbo.object.rate), limbo.object.bytes) == 1 &&
+      rates_.Probability(rates_.current(), e.bytes) == 1;
+  if (!is_exact || (e.address & LiveTable::kAddressMask) == 0) {
+    EndLimbo(&limbo);
+    return Alloc(run, i);
+  }
+  limbo.is_valid = false;
+  LiveObject object = limbo.object;
+  Parts parts = std::move(limbo.parts);
+  limbo.parts.clear();
+  if (parts.empty()) parts.push_back({object.stack, object.birth, object.bytes});
+  Resize(object, e, &parts);
+  LiveObject* const place = MakeRoom(run, i);
+  const bool has_parts = parts.size() > 1;
+  object.address = e.address;
+  object.bytes = e.bytes;
+  object.rate = rates_.current();
+  object.flags = (object.flags & ~uint64_t{kObjectParts | kObjectDoomed}) | (has_parts ? kObjectParts : 0);
+  Place(run, i, object, place);
+  if (has_parts) parts_[object.address] = std::move(parts);
+}
+
+// Growth is born now; shrinking ends the youngest bytes.
+void HeapMatcher::Resize(const LiveObject& object, const Event& to, Parts* parts) {
+  if (to.bytes > object.bytes) {
+    const uint64_t growth = to.bytes - object.bytes;
+    Append(ChangeKind::kGrown, Pool::kHeap, to.stack, bucket_, growth, kNotSampled);
+    Part& youngest = parts->back();
+    if (youngest.birth == bucket_ &&
+        definitions_.Canonical(youngest.stack) == definitions_.Canonical(to.stack)) {
+      youngest.bytes += growth;
+    } else {
+      parts->push_back({to.stack, bucket_, growth});
+    }
+    return;
+  }
+  for (uint64_t excess = object.bytes - to.bytes; excess > 0;) {
+    Part& youngest = parts->back();
+    const uint64_t cut = std::min(excess, youngest.bytes);
+    Append(ChangeKind::kShrunk, Pool::kHeap, youngest.stack, youngest.birth, cut, kNotSampled);
+    youngest.bytes -= cut;
+    excess -= cut;
+    if (youngest.bytes == 0 && parts->size() > 1) parts->pop_back();
+  }
+}
+
+// ---- pymalloc ----
+
+void HeapMatcher::AllocIn(const Event& e) {
+  if ((e.address & LiveTable::kAddressMask) == 0) return;
+  const LiveTable::Place place = python_.FindOrAdd(e.address);
+  if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
+  Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, e.bytes, rates_.current());
+  *place.object = {e.address, rates_.current(), birth_flags_, e.bytes, e.stack, bucket_};
+}
+
+void HeapMatcher::FreeIn(const Event& e) {
+  LiveObject* object = python_.Find(e.address);
+  if (object == nullptr) {
+    ++totals_.unknown_frees;
+    return;
+  }
+  End(*object, Pool::kPython, nullptr);
+  python_.Erase(object);
+}
+
+// ---- The rest ----
+
+void HeapMatcher::Rare(const trace::Record& r) {
+  const auto append = [this](ChangeKind kind, size_t index) {
+    Append(kind, Pool::kHeap, 0, bucket_, index, kNotSampled);
+  };
+  if (mappings_.Apply(r, bucket_)) {
+    ++totals_.events;
+  } else if (r.kind == RecordKind::kDevice) {
+    ++totals_.events;
+    ChangeBatch* batch = out_.Room();
+    DeviceChange& device =
+        batch->devices.emplace_back(DeviceChange{r.device, r.tsc, std::string(r.device.api)});
+    device.record.api = device.api;
+    append(ChangeKind::kDevice, batch->devices.size() - 1);
+  } else if (r.kind == RecordKind::kFold) {
+    ChangeBatch* batch = out_.Room();
+    batch->folds.push_back(r.fold);
+    append(ChangeKind::kFold, batch->folds.size() - 1);
+  }
+}
+
+// Appends what is live. Once: what comes later is teardown.
+void HeapMatcher::AppendRetained() {
+  if (has_retained_) return;
+  has_retained_ = true;
+  totals_.live_objects = live_.size() + python_.size();
+  totals_.live_table_bytes = live_.capacity_bytes() + python_.capacity_bytes();
+  if (!options_.on_retained) return;
+  for (const auto& [stream, limbo] : limbo_) {  // between the halves of a realloc, or killed there
+    if (limbo.is_valid) {
+      AppendRetained(limbo.object, Pool::kHeap, limbo.parts.empty() ? nullptr : &limbo.parts);
+    }
+  }
+  live_.ForEach([this](const LiveObject& object) {
+    AppendRetained(object, Pool::kHeap,
+                   object.flags & kObjectParts ? &parts_.find(object.address)->second : nullptr);
+  });
+  python_.ForEach([this](const LiveObject& object) { AppendRetained(object, Pool::kPython, nullptr); });
+  mappings_.AppendRetained();
+}
+
+void HeapMatcher::AppendRetained(const LiveObject& object, Pool pool, const Parts* parts) {
+  const uint8_t bits = static_cast<uint8_t>(object.flags >> kObjectLabelShift);
+  Change change{.bytes = object.bytes,
+                .object_bytes = object.bytes,
+                .stack = object.stack,
+                .birth = object.birth,
+                .kind = ChangeKind::kRetained,
+                .pool = pool,
+                .rate = static_cast<uint8_t>(object.rate),
+                .flags = object.flags & kObjectTensor ? uint8_t{kChangeTensor} : uint8_t{0},
+                .label = bits == kNoLabel >> kObjectLabelShift ? kNoLabel : bits};
+  if (parts == nullptr) return out_.Append(change);
+  change.rate = kNotSampled;
+  for (const Part& part : *parts) {
+    change.bytes = part.bytes;
+    change.stack = part.stack;
+    change.birth = part.birth;
+    out_.Append(change);
+    change.flags |= kChangePiece;
+  }
+}
+
+}  // namespace plateau::replay

@@ -1,0 +1,136 @@
+// The first half of the replay: finds the object that each event means.
+//
+// Keeps what is live by address, pairs the halves of a realloc, repairs the order of events of one address
+// (see heap_replay.h for the rules) and appends what happened to a ChangeQueue. Knows nothing of sites and
+// amounts, so it runs on a thread of its own. Everything it appends follows from the order of the events
+// alone.
+//
+// Memory: live objects and mappings. Not thread-safe.
+#ifndef PLATEAU_ANALYZER_REPLAY_HEAP_MATCHER_H_
+#define PLATEAU_ANALYZER_REPLAY_HEAP_MATCHER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <queue>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/reader/trace_reader.h"
+#include "analyzer/replay/change_queue.h"
+#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/event_source.h"
+#include "analyzer/replay/heap_replay.h"
+#include "analyzer/replay/live_table.h"
+#include "analyzer/replay/mapping_matcher.h"
+#include "analyzer/replay/owed_frees.h"
+#include "analyzer/replay/rate_table.h"
+
+namespace plateau::replay {
+
+// What only the matcher can count.
+struct MatchTotals {
+  uint64_t events = 0;
+  uint64_t unknown_frees = 0;
+  uint64_t late_frees = 0;    // order repaired
+  uint64_t live_objects = 0;  // when what is retained was taken
+  uint64_t live_table_bytes = 0;
+};
+
+class HeapMatcher {
+ public:
+  // All must outlive this object. Of the options it uses those about time.
+  HeapMatcher(const reader::TraceReader& reader, const Definitions* definitions, const ReplayOptions* options,
+              ChangeQueue* queue);
+
+  void Match(const EventRun& run);
+  // Call once after the last run.
+  void Finish();
+
+  const MatchTotals& totals() const { return totals_; }
+
+ private:
+  // Bytes of an object that realloc made grow: each with the stack and bucket it was born in, oldest first.
+  struct Part {
+    uint32_t stack;
+    uint32_t birth;
+    uint64_t bytes;
+  };
+  using Parts = std::vector<Part>;
+
+  // An object between the two halves of its realloc.
+  struct Limbo {
+    bool is_valid = false;
+    LiveObject object;
+    Parts parts;
+  };
+
+  // A live object that a free, met before the object's allocation, may have ended already. When no event of
+  // that time can come any more, it did.
+  struct Doomed {
+    uint64_t latest;  // time of the free
+    uint64_t address;
+    bool operator>(const Doomed& other) const { return latest > other.latest; }
+  };
+
+  void Tick(uint64_t tsc);
+  void Rare(const trace::Record& record);
+
+  void Alloc(const EventRun& run, size_t i);
+  void Free(const EventRun& run, size_t i);
+  LiveObject* MakeRoom(const EventRun& run, size_t i);
+  void EndDoomed(LiveObject* object);
+  void Place(const EventRun& run, size_t i, const LiveObject& object, LiveObject* place);
+  LiveObject* FreedObject(const EventRun& run, size_t i);
+  void StartRealloc(const EventRun& run, size_t i);
+  void FinishRealloc(const EventRun& run, size_t i);
+  void CancelRealloc(uint32_t stream);
+  void EndLimbo(Limbo* limbo);
+  void Resize(const LiveObject& object, const Event& to, Parts* parts);
+
+  void AllocIn(const Event& event);
+  void FreeIn(const Event& event);
+
+  void End(const LiveObject& object, Pool pool, const Parts* parts);
+  void EndLive(LiveObject* object);
+  void Tag(LiveObject* object, bool is_tensor);
+  void AppendRetained();
+  void AppendRetained(const LiveObject& object, Pool pool, const Parts* parts);
+  void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth, uint64_t bytes, uint8_t rate) {
+    out_.Append({.bytes = bytes,
+                 .object_bytes = 0,
+                 .stack = stack,
+                 .birth = birth,
+                 .kind = kind,
+                 .pool = pool,
+                 .rate = rate,
+                 .flags = 0,
+                 .label = 0});
+  }
+
+  const Definitions& definitions_;
+  const ReplayOptions& options_;
+  ChangeWriter out_;
+  RateTable rates_;
+  MappingMatcher mappings_;
+  MatchTotals totals_;
+  LiveTable live_;
+  LiveTable python_;
+  absl::flat_hash_map<uint64_t, Parts> parts_;  // by address
+  std::map<uint32_t, Limbo> limbo_;             // by stream
+  OwedFrees late_;                              // still to come: their objects have ended already
+  OwedFrees waiting_;                           // came before the allocations they belong to
+  std::priority_queue<Doomed, std::vector<Doomed>, std::greater<>> doomed_;
+  const bool is_multi_stream_;
+  bool has_retained_ = false;
+  uint32_t bucket_ = 0;
+  size_t ledger_next_ = 0;
+  size_t rate_next_ = 0;
+  size_t label_next_ = 0;
+  uint8_t birth_flags_ = kNoLabel & (0xff << kObjectLabelShift);  // of what is born now
+  uint64_t next_tick_ = 0;
+};
+
+}  // namespace plateau::replay
+
+#endif  // PLATEAU_ANALYZER_REPLAY_HEAP_MATCHER_H_
