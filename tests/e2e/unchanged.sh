@@ -23,9 +23,9 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# A python that has CPython's own tests, newest first.
+# The newest python that has CPython's own tests.
 test_python=
-for candidate in "$HOME"/.pyenv/versions/3.*/bin/python3 /usr/bin/python3; do
+for candidate in /usr/bin/python3 $(ls -d "$HOME"/.pyenv/versions/3.*/bin/python3 2>/dev/null | sort -V); do
   [ -x "$candidate" ] && "$candidate" -c 'import test.test_multiprocessing_fork, test.test_capi' 2>/dev/null && test_python=$candidate
 done
 
