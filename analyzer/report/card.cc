@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/report/units.h"
 
@@ -174,7 +175,8 @@ class Card {
     const size_t shown = std::min<size_t>(options_.top_sites, sites.size());
     for (size_t i = 0; i < shown; ++i) {
       const Site& s = *sites[i];
-      std::string name = MiddleEllipsis(Printable(s.site), names);
+      const std::string pool = s.pool == "host" ? "" : absl::StrCat(" (", s.pool, ")");
+      std::string name = MiddleEllipsis(Printable(absl::StrCat(s.site, pool)), names);
       name += std::string(names - DisplayWidth(name), ' ');
       const std::string bytes = FormatBytes(s.retained_bytes);
       const std::string rate = s.growth_bytes_per_step == 0 ? "-" : HumanRate(s.growth_bytes_per_step);
@@ -182,7 +184,10 @@ class Card {
                         std::string(std::max<int>(1, 15 - rate.size()), ' '), rate));
       const std::string source(absl::StripAsciiWhitespace(s.source_line));
       std::string detail = source;
-      if (!s.verdict.empty()) detail = absl::StrCat(s.verdict, source.empty() ? "" : ": ", source);
+      if (!s.verdict.empty()) {
+        detail =
+            absl::StrCat(absl::StrReplaceAll(s.verdict, {{"_", " "}}), source.empty() ? "" : ": ", source);
+      }
       if (!detail.empty() && i < 2)
         Line(Style(kDim, absl::StrCat("    ", MiddleEllipsis(Printable(detail), options_.columns - 4))));
     }
