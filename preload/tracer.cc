@@ -30,6 +30,17 @@ bool Choose(ThreadState& t, size_t bytes, ThreadBuffer* buffer) {
 
 bool IsExact() { return g_options.mode == trace::Mode::kExact; }
 
+// The time stamp for an event inside pymalloc. Its users hold the interpreter's lock, so a stamp whenever
+// another thread comes puts the events of all threads in their order.
+uint64_t TimeOfIn(ThreadBuffer* buffer) {
+  static constinit std::atomic<uint32_t> last_stream{0};
+  if (!IsExact()) return Now();
+  if (last_stream.load(std::memory_order_relaxed) == buffer->stream()) [[likely]]
+    return buffer->TimeFor(0);
+  last_stream.store(buffer->stream(), std::memory_order_relaxed);
+  return Now();
+}
+
 bool IsFull() {
   if (!g_rate.full.load(std::memory_order_relaxed)) [[likely]]
     return false;
@@ -229,18 +240,18 @@ void RecordAllocIn(trace::AllocSource source, const void* p, size_t bytes, const
   EventScope scope;
   if (!scope) return;
   const uint32_t stack = StackOf(scope.thread(), CallerOfFrame(frame));
-  scope.buffer()->StampTime();
+  const uint64_t tsc = TimeOfIn(scope.buffer());
   scope.buffer()->Append([&](trace::BlockWriter& w) {
-    return w.AllocIn({source, reinterpret_cast<uintptr_t>(p), bytes, stack});
+    return w.AllocIn({source, reinterpret_cast<uintptr_t>(p), bytes, stack}, tsc);
   });
 }
 
 void RecordFreeIn(trace::AllocSource source, const void* p) {
   EventScope scope;
   if (!scope) return;
-  scope.buffer()->StampTime();
+  const uint64_t tsc = TimeOfIn(scope.buffer());
   scope.buffer()->Append([&](trace::BlockWriter& w) {
-    return w.FreeIn({source, reinterpret_cast<uintptr_t>(p)});
+    return w.FreeIn({source, reinterpret_cast<uintptr_t>(p)}, tsc);
   });
 }
 

@@ -40,23 +40,35 @@ void PrintHeader(const TraceReader& reader) {
                FormatBytes(h.sample_bytes), reader.NsPerTick());
 }
 
-void PrintStats(const TraceReader& reader, const std::array<uint64_t, kKinds>& counts,
-                uint64_t payload_bytes) {
+// How many records of one kind there are and the bytes they take, unpacked.
+struct KindCount {
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+};
+using KindCounts = std::array<KindCount, kKinds>;
+
+void PrintStats(const TraceReader& reader, const KindCounts& counts, uint64_t payload_bytes) {
   const reader::ReadSummary& s = reader.summary();
   uint64_t total = 0;
-  for (const uint64_t count : counts) total += count;
-  const double events = static_cast<double>(counts[static_cast<size_t>(trace::RecordKind::kAlloc)] +
-                                            counts[static_cast<size_t>(trace::RecordKind::kFree)]);
+  for (const KindCount& count : counts) total += count.records;
+  KindCount hot;
+  for (const trace::RecordKind kind : {trace::RecordKind::kAlloc, trace::RecordKind::kFree,
+                                       trace::RecordKind::kAllocIn, trace::RecordKind::kFreeIn}) {
+    hot.records += counts[static_cast<size_t>(kind)].records;
+    hot.bytes += counts[static_cast<size_t>(kind)].bytes;
+  }
+  const double events = static_cast<double>(hot.records);
   absl::PrintF("streams          %d\nblocks           %d (%d open)\n", reader.streams().size(), s.blocks,
                s.open_blocks);
   absl::PrintF("file             %s\nrecords          %d\n", FormatBytes(s.file_bytes), total);
   if (events > 0) {
-    absl::PrintF("bytes per event  %.2f in the file, %.2f unpacked\n", s.file_bytes / events,
-                 payload_bytes / events);
+    absl::PrintF("bytes per event  %.2f in the file; %.2f unpacked, of which %.2f for the event itself\n",
+                 s.file_bytes / events, payload_bytes / events, hot.bytes / events);
   }
   for (size_t kind = 0; kind < kKinds; ++kind) {
-    if (counts[kind] == 0) continue;
-    absl::PrintF("  %-15s%d\n", trace::RecordKindName(static_cast<trace::RecordKind>(kind)), counts[kind]);
+    if (counts[kind].records == 0) continue;
+    absl::PrintF("  %-16s%-10d %s\n", trace::RecordKindName(static_cast<trace::RecordKind>(kind)),
+                 counts[kind].records, FormatBytes(counts[kind].bytes));
   }
   absl::PrintF("process          %d allocations (%s), %d frees; %d + %d recorded\n", s.totals.alloc_calls,
                FormatBytes(s.totals.alloc_bytes), s.totals.free_calls, s.totals.recorded_allocs,
@@ -66,7 +78,7 @@ void PrintStats(const TraceReader& reader, const std::array<uint64_t, kKinds>& c
 absl::Status DumpTrace(const std::string& path, const DumpOptions& options) {
   PLATEAU_ASSIGN_OR_RETURN(const auto reader, TraceReader::Open(path));
   PrintHeader(*reader);
-  std::array<uint64_t, kKinds> counts{};
+  KindCounts counts;
   reader::ReadSummary summary = reader->summary();
   uint64_t payload_bytes = 0;
   int64_t printed = 0;
@@ -88,8 +100,12 @@ absl::Status DumpTrace(const std::string& path, const DumpOptions& options) {
       }
       trace::RecordReader records(block.header, block.payload);
       trace::Record record;
+      size_t start = 0;
       while ((options.limit == 0 || printed < options.limit) && records.Next(&record)) {
-        ++counts[static_cast<size_t>(record.kind)];
+        KindCount& count = counts[static_cast<size_t>(record.kind)];
+        ++count.records;
+        count.bytes += records.offset() - start;
+        start = records.offset();
         ++printed;
         if (!options.stats_only) absl::PrintF("%s\n", reader::RecordToText(record));
       }
@@ -134,7 +150,7 @@ const Command& DumpCommand() {
       .options =
           {{.name = "stats",
             .letter = 's',
-            .help = "Count the records of each kind instead of printing them."},
+            .help = "Count the records of each kind and their bytes instead of printing them."},
            {.name = "stream", .value = "N", .help = "Only this stream (thread).", .default_value = "all"},
            {.name = "limit",
             .letter = 'n',

@@ -24,10 +24,11 @@
 
 namespace plateau {
 
-// One kEvents payload with the time its deltas start from.
+// One kEvents payload with what its deltas start from.
 struct EventsPayload {
   uint64_t first_tsc;
   std::string_view bytes;
+  trace::DeltaRules delta_rules = trace::DeltaRules::kVersion2;
 };
 
 struct PackedColumns {
@@ -41,7 +42,7 @@ struct PackedColumns {
 // damage instead. `level` is zstd's.
 absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, int level);
 
-// The records as one kEvents payload whose time starts at header.first_tsc.
+// The records as one kEvents payload whose time starts at header.first_tsc, by the rules of kVersion2.
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed);
 
 }  // namespace plateau

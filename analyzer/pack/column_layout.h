@@ -10,7 +10,8 @@
 
 namespace plateau {
 
-inline constexpr uint8_t kColumnsVersion = 1;
+// Version 1 had no pymalloc classes (kOpNewClassIn, kOpUnknownFreeIn) and is otherwise the same.
+inline constexpr uint8_t kColumnsVersion = 2;
 
 enum Column : size_t {
   kColumnOp,           // one byte a record, see OpCode
@@ -39,8 +40,10 @@ enum OpCode : uint8_t {
   kOpSymbol = 3,       // an explicit symbol
   kOpNewClass = 4,     // allocation of a class not seen before
   kOpUnknownFree = 5,  // of an address that was not allocated in this payload
-  kOpWithTime = 8,     // added to the above: the record has its own time stamp
-  kOpRealloc = 16,     // added to kOpNewClass and kOpUnknownFree
+  kOpNewClassIn = 6,   // the same two inside pymalloc
+  kOpUnknownFreeIn = 7,
+  kOpWithTime = 8,  // added to the above: the record has its own time stamp
+  kOpRealloc = 16,  // added to kOpNewClass and kOpUnknownFree
   kOpNode = 32,
   kOpNodeNextId = 33,
   kOpPc = 34,

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,9 @@ class SymbolPredictor {
   std::array<uint64_t, 3> history_ = {};
 };
 
+// Where objects live; each has its own addresses.
+enum class Heap : uint8_t { kMalloc, kPymalloc };
+
 // Predicts the address of the next allocation from what was freed.
 class AddressPredictor {
  public:
@@ -58,7 +62,7 @@ class AddressPredictor {
   static constexpr int kBump = kDepth + kUnsized;
   static constexpr int kCandidates = kBump + 1;
 
-  AddressPredictor() : bins_(kBins) {}
+  explicit AddressPredictor(Heap heap) : header_bytes_(heap == Heap::kMalloc ? 8 : 0), bins_(kBins) {}
 
   // The candidate's number, or -1.
   int Find(uint64_t bytes, uint64_t address) const {
@@ -91,7 +95,8 @@ class AddressPredictor {
   void OnAlloc(uint64_t bytes, uint64_t address, int candidate) {
     if (candidate >= 0 && candidate < kDepth) bins_[Bin(bytes)].Remove(candidate);
     if (candidate >= kDepth && candidate < kBump) unsized_.Remove(candidate - kDepth);
-    bump_ = address + ((bytes + 8 + 15) / 16 < 2 ? 32 : (bytes + 8 + 15) / 16 * 16);
+    const uint64_t units = Units(bytes);
+    bump_ = address + (header_bytes_ > 0 && units < 2 ? 32 : units * 16);
   }
   void OnFree(uint64_t bytes, uint64_t address) { bins_[Bin(bytes)].Push(address); }
   void OnUnknownFree(uint64_t address) { unsized_.Push(address); }
@@ -120,12 +125,14 @@ class AddressPredictor {
     }
   };
 
-  static size_t Bin(uint64_t bytes) {
-    const uint64_t units = (bytes + 8 + 15) / 16;
+  uint64_t Units(uint64_t bytes) const { return (bytes + header_bytes_ + 15) / 16; }
+  size_t Bin(uint64_t bytes) const {
+    const uint64_t units = Units(bytes);
     return static_cast<size_t>(units < kBins / 2 ? units
                                                  : kBins / 2 + units * 0x9e3779b97f4a7c15u % (kBins / 2));
   }
 
+  uint64_t header_bytes_;  // in front of every object
   std::vector<Recent<kDepth>> bins_;
   Recent<kUnsized> unsized_;
   uint64_t bump_ = 0;
@@ -236,12 +243,13 @@ class StackPredictor {
   uint32_t last_ = 0;
 };
 
-// The (size, stack) classes and the objects of each, in the order of their birth.
+// The (size, stack, heap) classes and the objects of each, in the order of their birth.
 class ObjectClasses {
  public:
   struct Class {
     uint64_t bytes;
     uint32_t stack;
+    Heap heap;
     uint64_t last_distance = 0;
     std::vector<uint64_t> addresses;  // of every object born so far
   };
@@ -253,25 +261,25 @@ class ObjectClasses {
   size_t size() const { return classes_.size(); }
   Class& Get(uint32_t id) { return classes_[id]; }
   // -1 when new.
-  int64_t Find(uint64_t bytes, uint32_t stack) const {
-    const auto it = ids_.find(std::make_pair(bytes, stack));
+  int64_t Find(uint64_t bytes, uint32_t stack, Heap heap) const {
+    const auto it = ids_.find(std::make_tuple(bytes, stack, heap));
     return it == ids_.end() ? -1 : static_cast<int64_t>(it->second);
   }
-  uint32_t Add(uint64_t bytes, uint32_t stack) {
+  uint32_t Add(uint64_t bytes, uint32_t stack, Heap heap) {
     const uint32_t id = static_cast<uint32_t>(classes_.size());
-    classes_.push_back({bytes, stack, 0, {}});
-    ids_[std::make_pair(bytes, stack)] = id;
+    classes_.push_back({bytes, stack, heap, 0, {}});
+    ids_[std::make_tuple(bytes, stack, heap)] = id;
     return id;
   }
 
   void OnAlloc(uint32_t id, uint64_t address, bool index_by_address) {
     Class& c = classes_[id];
-    if (index_by_address) live_[address] = {id, static_cast<uint32_t>(c.addresses.size())};
+    if (index_by_address) live_[Key(address, c.heap)] = {id, static_cast<uint32_t>(c.addresses.size())};
     c.addresses.push_back(address);
   }
   // Packer only: the live object at `address`, which is then forgotten.
-  bool Take(uint64_t address, Object* object) {
-    const auto it = live_.find(address);
+  bool Take(uint64_t address, Heap heap, Object* object) {
+    const auto it = live_.find(Key(address, heap));
     if (it == live_.end()) return false;
     *object = it->second;
     live_.erase(it);
@@ -279,8 +287,10 @@ class ObjectClasses {
   }
 
  private:
+  static uint64_t Key(uint64_t address, Heap heap) { return address << 1 | static_cast<uint64_t>(heap); }
+
   std::vector<Class> classes_;
-  absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint32_t> ids_;
+  absl::flat_hash_map<std::tuple<uint64_t, uint32_t, Heap>, uint32_t> ids_;
   absl::flat_hash_map<uint64_t, Object> live_;
 };
 

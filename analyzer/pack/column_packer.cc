@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -35,10 +36,20 @@ class ColumnPacker {
   void Add(const Record& record, std::string_view raw) {
     switch (record.kind) {
       case RecordKind::kAlloc:
-        AddAlloc(record);
+        AddAlloc(record, record.alloc, Heap::kMalloc);
         break;
       case RecordKind::kFree:
-        AddFree(record);
+        AddFree(record, record.free, Heap::kMalloc);
+        break;
+      case RecordKind::kAllocIn: {
+        const trace::AllocInRecord& in = record.alloc_in;
+        if (in.source != trace::AllocSource::kPymalloc) return AddExtension(raw);
+        AddAlloc(record, {in.address, in.bytes, in.stack, /*is_realloc=*/false}, Heap::kPymalloc);
+        break;
+      }
+      case RecordKind::kFreeIn:
+        if (record.free_in.source != trace::AllocSource::kPymalloc) return AddExtension(raw);
+        AddFree(record, {record.free_in.address, /*is_realloc=*/false}, Heap::kPymalloc);
         break;
       case RecordKind::kNode:
         AddNode(record.node);
@@ -56,9 +67,7 @@ class ColumnPacker {
         Time(record.tsc);
         break;
       default:
-        Byte(kColumnOp, kOpExtension);
-        Number(kColumnExtension, raw.size());
-        columns_[kColumnExtension].append(raw);
+        AddExtension(raw);
         break;
     }
   }
@@ -87,6 +96,12 @@ class ColumnPacker {
   }
 
  private:
+  void AddExtension(std::string_view raw) {
+    Byte(kColumnOp, kOpExtension);
+    Number(kColumnExtension, raw.size());
+    columns_[kColumnExtension].append(raw);
+  }
+
   static void AppendNumber(std::string* out, uint64_t value) {
     uint8_t buffer[trace::kMaxVarintBytes];
     out->append(reinterpret_cast<char*>(buffer),
@@ -116,38 +131,41 @@ class ColumnPacker {
     symbols_.Update(symbol);
   }
 
-  void AddAlloc(const Record& record) {
-    const trace::AllocRecord& alloc = record.alloc;
+  AddressPredictor& AddressesOf(Heap heap) { return heap == Heap::kMalloc ? addresses_ : in_addresses_; }
+  uint64_t& LastAddressOf(Heap heap) { return heap == Heap::kMalloc ? last_address_ : last_in_address_; }
+
+  void AddAlloc(const Record& record, const trace::AllocRecord& alloc, Heap heap) {
     const uint8_t time_flag = record.has_time ? kOpWithTime : 0;
-    const int64_t known = classes_.Find(alloc.bytes, alloc.stack);
+    const int64_t known = classes_.Find(alloc.bytes, alloc.stack, heap);
     uint32_t id;
     if (known >= 0) {
       id = static_cast<uint32_t>(known);
       Symbol(id << 2 | (alloc.is_realloc ? kSymbolRealloc : 0), time_flag);
     } else {
-      Byte(kColumnOp, static_cast<uint8_t>(kOpNewClass | time_flag | (alloc.is_realloc ? kOpRealloc : 0)));
+      const uint8_t op = heap == Heap::kMalloc ? kOpNewClass : kOpNewClassIn;
+      Byte(kColumnOp, static_cast<uint8_t>(op | time_flag | (alloc.is_realloc ? kOpRealloc : 0)));
       Number(kColumnBytes, alloc.bytes);
       Signed(kColumnStack, alloc.stack, last_node_);
-      id = classes_.Add(alloc.bytes, alloc.stack);
+      id = classes_.Add(alloc.bytes, alloc.stack, heap);
       symbols_.Update(id << 2 | (alloc.is_realloc ? kSymbolRealloc : 0));
     }
-    const int hint = addresses_.Find(alloc.bytes, alloc.address);
+    AddressPredictor& addresses = AddressesOf(heap);
+    const int hint = addresses.Find(alloc.bytes, alloc.address);
     if (hint >= 0) {
       Byte(kColumnAddressHint, static_cast<uint8_t>(hint));
-      last_address_ = alloc.address;
+      LastAddressOf(heap) = alloc.address;
     } else {
-      Byte(kColumnAddressHint, Address(alloc.address));
+      Byte(kColumnAddressHint, Address(alloc.address, heap));
     }
     if (record.has_time) Time(record.tsc);
-    addresses_.OnAlloc(alloc.bytes, alloc.address, hint);
+    addresses.OnAlloc(alloc.bytes, alloc.address, hint);
     classes_.OnAlloc(id, alloc.address, /*index_by_address=*/true);
     stacks_.OnStack(alloc.stack);
   }
 
   // Writes an explicit address; returns its hint.
-  uint8_t Address(uint64_t address) {
-    const uint64_t base = last_address_;
-    last_address_ = address;
+  uint8_t Address(uint64_t address, Heap heap) {
+    const uint64_t base = std::exchange(LastAddressOf(heap), address);
     if (address % 16 == 0 && base % 16 == 0) {
       Number(kColumnAddress, trace::ZigZag(static_cast<int64_t>(address - base) / 16));
       return kAddressExplicitAligned;
@@ -156,21 +174,21 @@ class ColumnPacker {
     return kAddressExplicit;
   }
 
-  void AddFree(const Record& record) {
-    const trace::FreeRecord& free = record.free;
+  void AddFree(const Record& record, const trace::FreeRecord& free, Heap heap) {
     const uint8_t time_flag = record.has_time ? kOpWithTime : 0;
     ObjectClasses::Object object;
-    if (classes_.Take(free.address, &object)) {
+    if (classes_.Take(free.address, heap, &object)) {
       Symbol(object.class_id << 2 | kSymbolFree | (free.is_realloc ? kSymbolRealloc : 0), time_flag);
       ObjectClasses::Class& c = classes_.Get(object.class_id);
       const uint64_t distance = c.addresses.size() - 1 - object.ordinal;
       Signed(kColumnDistance, distance, c.last_distance);
       c.last_distance = distance;
-      addresses_.OnFree(c.bytes, free.address);
+      AddressesOf(heap).OnFree(c.bytes, free.address);
     } else {
-      Byte(kColumnOp, static_cast<uint8_t>(kOpUnknownFree | time_flag | (free.is_realloc ? kOpRealloc : 0)));
-      Byte(kColumnAddressHint, Address(free.address));
-      addresses_.OnUnknownFree(free.address);
+      const uint8_t op = heap == Heap::kMalloc ? kOpUnknownFree : kOpUnknownFreeIn;
+      Byte(kColumnOp, static_cast<uint8_t>(op | time_flag | (free.is_realloc ? kOpRealloc : 0)));
+      Byte(kColumnAddressHint, Address(free.address, heap));
+      AddressesOf(heap).OnUnknownFree(free.address);
       symbols_.Update(kSymbolFree | (free.is_realloc ? kSymbolRealloc : 0));
     }
     if (record.has_time) Time(record.tsc);
@@ -208,11 +226,13 @@ class ColumnPacker {
 
   std::array<std::string, kColumnCount> columns_;
   SymbolPredictor symbols_;
-  AddressPredictor addresses_;
+  AddressPredictor addresses_{Heap::kMalloc};
+  AddressPredictor in_addresses_{Heap::kPymalloc};
   StackPredictor stacks_;
   ObjectClasses classes_;
   uint64_t last_tsc_;
   uint64_t last_address_ = 0;
+  uint64_t last_in_address_ = 0;
   uint64_t last_pc_offset_ = 0;
   uint32_t last_pc_location_ = 0;
   uint32_t last_location_ = 0;
@@ -230,6 +250,7 @@ absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payl
   for (const EventsPayload& payload : payloads) {
     trace::BlockHeader header{};
     header.first_tsc = payload.first_tsc;
+    header.delta_rules = payload.delta_rules;
     if (packer.AddSeam(payload.first_tsc)) ++packed.record_count;
     trace::RecordReader reader(header, payload.bytes);
     Record record;
@@ -242,8 +263,11 @@ absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payl
     if (reader.damaged()) {
       return absl::DataLossError(absl::StrCat("damaged record at byte ", reader.offset(), " of a block"));
     }
-    // Merging blocks changes a few deltas, each by less than a number's length.
-    raw_bytes += payload.bytes.size() + 8 * trace::kMaxVarintBytes;
+    // Merging blocks changes a few deltas, each by less than a number's length. By the newer rules an ALLOC
+    // after a NODE may need a number more.
+    constexpr uint64_t kSlack = (trace::kInClasses + 8) * trace::kMaxVarintBytes;
+    const uint64_t growth = payload.delta_rules == trace::DeltaRules::kVersion1 ? 4 : 1;
+    raw_bytes += payload.bytes.size() * growth + kSlack;
   }
   if (raw_bytes > UINT32_MAX / 4) return absl::InvalidArgumentError("too many records for one block");
   packed.raw_bytes = static_cast<uint32_t>(raw_bytes);

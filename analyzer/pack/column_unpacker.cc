@@ -116,23 +116,23 @@ class ColumnUnpacker {
     const bool with_time = (op & kOpWithTime) != 0;
     const bool realloc_flag = (op & kOpRealloc) != 0;
     const uint8_t code = op & 7;
-    if (code == kOpUnknownFree) {
-      const uint64_t address = Address(columns_[kColumnAddressHint].Byte());
-      addresses_.OnUnknownFree(address);
+    if (code == kOpUnknownFree || code == kOpUnknownFreeIn) {
+      const Heap heap = code == kOpUnknownFree ? Heap::kMalloc : Heap::kPymalloc;
+      const uint64_t address = Address(columns_[kColumnAddressHint].Byte(), heap);
+      AddressesOf(heap).OnUnknownFree(address);
       symbols_.Update(kSymbolFree | (realloc_flag ? kSymbolRealloc : 0));
-      return writer_.Free({address, realloc_flag}, Time(with_time));
+      return WriteFree(address, heap, realloc_flag, with_time);
     }
     uint32_t symbol;
-    if (code == kOpNewClass) {
+    if (code == kOpNewClass || code == kOpNewClassIn) {
       const uint64_t bytes = columns_[kColumnBytes].Number();
       const uint32_t stack = static_cast<uint32_t>(columns_[kColumnStack].Signed(last_node_));
-      symbol = classes_.Add(bytes, stack) << 2 | (realloc_flag ? kSymbolRealloc : 0);
+      const Heap heap = code == kOpNewClass ? Heap::kMalloc : Heap::kPymalloc;
+      symbol = classes_.Add(bytes, stack, heap) << 2 | (realloc_flag ? kSymbolRealloc : 0);
     } else if (code == kOpSymbol) {
       symbol = static_cast<uint32_t>(classes_.size() * 4 - columns_[kColumnSymbol].Number());
-    } else if (code < kOpSymbol) {
-      symbol = symbols_.Guess(code);
     } else {
-      return false;
+      symbol = symbols_.Guess(code);
     }
     const uint32_t id = symbol >> 2;
     if (id >= classes_.size()) return false;
@@ -144,20 +144,24 @@ class ColumnUnpacker {
   bool Alloc(uint32_t id, bool is_realloc, bool with_time) {
     const uint64_t bytes = classes_.Get(id).bytes;
     const uint32_t stack = classes_.Get(id).stack;
+    const Heap heap = classes_.Get(id).heap;
+    AddressPredictor& addresses = AddressesOf(heap);
     const uint8_t hint = columns_[kColumnAddressHint].Byte();
     uint64_t address = 0;
     int candidate = -1;
     if (hint >= kAddressExplicitAligned) {
-      address = Address(hint);
+      address = Address(hint, heap);
     } else {
       candidate = hint;
-      if (!addresses_.Get(bytes, candidate, &address)) return false;
-      last_address_ = address;
+      if (!addresses.Get(bytes, candidate, &address)) return false;
+      LastAddressOf(heap) = address;
     }
-    addresses_.OnAlloc(bytes, address, candidate);
+    addresses.OnAlloc(bytes, address, candidate);
     classes_.OnAlloc(id, address, /*index_by_address=*/false);
     stacks_.OnStack(stack);
-    return writer_.Alloc({address, bytes, stack, is_realloc}, Time(with_time));
+    const uint64_t tsc = Time(with_time);
+    if (heap == Heap::kMalloc) return writer_.Alloc({address, bytes, stack, is_realloc}, tsc);
+    return writer_.AllocIn({trace::AllocSource::kPymalloc, address, bytes, stack}, tsc);
   }
 
   bool Free(uint32_t id, bool is_realloc, bool with_time) {
@@ -166,15 +170,23 @@ class ColumnUnpacker {
     if (distance >= c.addresses.size()) return false;
     c.last_distance = distance;
     const uint64_t address = c.addresses[c.addresses.size() - 1 - distance];
-    addresses_.OnFree(c.bytes, address);
-    return writer_.Free({address, is_realloc}, Time(with_time));
+    AddressesOf(c.heap).OnFree(c.bytes, address);
+    return WriteFree(address, c.heap, is_realloc, with_time);
   }
 
-  uint64_t Address(uint8_t hint) {
+  bool WriteFree(uint64_t address, Heap heap, bool is_realloc, bool with_time) {
+    const uint64_t tsc = Time(with_time);
+    if (heap == Heap::kMalloc) return writer_.Free({address, is_realloc}, tsc);
+    return writer_.FreeIn({trace::AllocSource::kPymalloc, address}, tsc);
+  }
+
+  AddressPredictor& AddressesOf(Heap heap) { return heap == Heap::kMalloc ? addresses_ : in_addresses_; }
+  uint64_t& LastAddressOf(Heap heap) { return heap == Heap::kMalloc ? last_address_ : last_in_address_; }
+
+  uint64_t Address(uint8_t hint, Heap heap) {
     const uint64_t number = columns_[kColumnAddress].Number();
     const uint64_t delta = static_cast<uint64_t>(trace::UnZigZag(number));
-    last_address_ += hint == kAddressExplicitAligned ? delta * 16 : delta;
-    return last_address_;
+    return LastAddressOf(heap) += hint == kAddressExplicitAligned ? delta * 16 : delta;
   }
 
   bool Node(bool next_id) {
@@ -205,11 +217,13 @@ class ColumnUnpacker {
   trace::BlockHeader scratch_{};
   trace::BlockWriter writer_;
   SymbolPredictor symbols_;
-  AddressPredictor addresses_;
+  AddressPredictor addresses_{Heap::kMalloc};
+  AddressPredictor in_addresses_{Heap::kPymalloc};
   StackPredictor stacks_;
   ObjectClasses classes_;
   uint64_t last_tsc_;
   uint64_t last_address_ = 0;
+  uint64_t last_in_address_ = 0;
   uint64_t last_pc_offset_ = 0;
   uint32_t last_pc_location_ = 0;
   uint32_t last_location_ = 0;
@@ -220,7 +234,9 @@ class ColumnUnpacker {
 
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed) {
   ColumnReader layout(packed);
-  if (layout.Byte() != kColumnsVersion) return absl::UnimplementedError("columns of a later version");
+  const uint8_t version = layout.Byte();
+  if (version == 0 || version > kColumnsVersion)
+    return absl::UnimplementedError("columns of a later version");
   if (layout.Number() != kColumnCount) return absl::DataLossError("unexpected number of columns");
   std::array<ColumnReader, kColumnCount> columns;
   std::array<std::string, kColumnCount> unpacked;

@@ -89,6 +89,8 @@ class Packer {
 
   absl::StatusOr<uint64_t> Run() {
     trace::FileHeader header = reader_.header();
+    header.version_major = trace::kVersionMajor;
+    header.version_minor = trace::kVersionMinor;
     header.extent_count = 0;
     std::memset(header.extent_offset, 0, sizeof(header.extent_offset));
     header.ended_threads = reader_.summary().totals;  // the slots' counters have no other home now
@@ -117,26 +119,29 @@ class Packer {
   absl::StatusOr<size_t> PackBlocks(const StreamIndex& stream, size_t begin, uint32_t seq,
                                     Progress* progress) {
     std::vector<std::string> payloads;
-    std::vector<uint64_t> first_tsc;
+    std::vector<trace::BlockHeader> headers;
     size_t bytes = 0, end = begin;
     uint64_t last_tsc = 0;
     while (end < stream.blocks.size() && (end == begin || bytes < options_.payload_bytes)) {
       LoadedBlock block;
       PLATEAU_RETURN_IF_ERROR(reader_.Load(stream.blocks[end], &block));
       payloads.emplace_back(block.payload);
-      first_tsc.push_back(block.header.first_tsc);
+      headers.push_back(block.header);
       last_tsc = block.header.last_tsc;
       bytes += block.payload.size();
       progress->Add(block.header.payload_bytes);
       ++end;
     }
     std::vector<EventsPayload> parts;
-    for (size_t i = 0; i < payloads.size(); ++i) parts.push_back({first_tsc[i], payloads[i]});
+    for (size_t i = 0; i < payloads.size(); ++i) {
+      parts.push_back({headers[i].first_tsc, payloads[i], headers[i].delta_rules});
+    }
     PLATEAU_ASSIGN_OR_RETURN(const PackedColumns packed, PackColumns(parts, options_.level));
     trace::BlockHeader header{};
     header.magic = trace::kBlockMagic;
     header.type = trace::BlockType::kColumns;
     header.header_bytes = sizeof(header);
+    header.delta_rules = trace::DeltaRules::kVersion2;
     header.stream = stream.stream;
     header.seq = seq;
     header.payload_bytes = static_cast<uint32_t>(packed.bytes.size());

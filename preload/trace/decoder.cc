@@ -98,7 +98,22 @@ bool RecordReader::Fail(const uint8_t* at) {
   return false;
 }
 
+void RecordReader::NextOfRun(Record* record) {
+  CallPredictor::Guesses& guesses = last_.calls.From(last_.node_location);
+  record->kind = RecordKind::kNode;
+  record->node = {last_.node + 1, last_.node, guesses.first};
+  last_.node_location = guesses.first;
+  last_.node = last_.stack = last_.node + 1;
+}
+
 bool RecordReader::Next(Record* record) {
+  if (run_left_ != 0) {
+    --run_left_;
+    NextOfRun(record);
+    record->has_time = false;
+    record->tsc = last_.tsc;
+    return true;
+  }
   if (damaged_ || p_ >= end_) return false;
   const uint8_t* const start = p_;
   const uint8_t tag = *p_;
@@ -108,84 +123,119 @@ bool RecordReader::Next(Record* record) {
   // Reads one number into `value`.
   const auto number = [&] { return (p = GetVarint(p, end_, &value)) != nullptr; };
   const auto signed_value = [&] { return static_cast<uint64_t>(UnZigZag(value)); };
+  // Each reads one field; false when it is not there.
+  const auto address = [&](uint64_t* last, uint8_t unaligned) {
+    if (!number()) return false;
+    *last += (flags & unaligned) ? signed_value() : signed_value() * 16;
+    return true;
+  };
+  const auto bytes = [&](uint64_t* last) {
+    if (flags & kAllocSameSize) return true;
+    if (!number()) return false;
+    *last = value;
+    return true;
+  };
+  const auto stack = [&] {
+    if (flags & kAllocSameStack) return true;
+    if (!number()) return false;
+    last_.stack += static_cast<uint32_t>(signed_value());
+    return true;
+  };
+  const auto time = [&](uint8_t present) {
+    if (!(flags & present)) return true;
+    if (!number()) return false;
+    last_.tsc += value;
+    record->has_time = true;
+    return true;
+  };
   record->has_time = false;
 
   switch (static_cast<Op>(tag & 7)) {
-    case Op::kAlloc: {
+    case Op::kAlloc:
       record->kind = RecordKind::kAlloc;
-      if (!number()) return Fail(start);
-      last_address_ += (flags & kAllocUnaligned) ? signed_value() : signed_value() * 16;
-      if (!(flags & kAllocSameSize)) {
-        if (!number()) return Fail(start);
-        last_bytes_ = value;
+      if (!address(&last_.address, kAllocUnaligned) || !bytes(&last_.bytes) || !stack() ||
+          !time(kAllocTime)) {
+        return Fail(start);
       }
-      if (!(flags & kAllocSameStack)) {
-        if (!number()) return Fail(start);
-        last_stack_ += static_cast<uint32_t>(signed_value());
-      }
-      if (flags & kAllocTime) {
-        if (!number()) return Fail(start);
-        tsc_ += value;
-        record->has_time = true;
-      }
-      record->alloc = {last_address_, last_bytes_, last_stack_, (flags & kAllocRealloc) != 0};
+      record->alloc = {last_.address, last_.bytes, last_.stack, (flags & kAllocRealloc) != 0};
       break;
-    }
-    case Op::kFree: {
+    case Op::kFree:
       record->kind = RecordKind::kFree;
-      if (!number()) return Fail(start);
-      last_address_ += (flags & kFreeUnaligned) ? signed_value() : signed_value() * 16;
-      if (flags & kFreeTime) {
-        if (!number()) return Fail(start);
-        tsc_ += value;
-        record->has_time = true;
-      }
-      record->free = {last_address_, (flags & kFreeRealloc) != 0};
+      if (!address(&last_.address, kFreeUnaligned) || !time(kFreeTime)) return Fail(start);
+      record->free = {last_.address, (flags & kFreeRealloc) != 0};
+      break;
+    case Op::kAllocIn: {
+      record->kind = RecordKind::kAllocIn;
+      if (!bytes(&last_.in_bytes)) return Fail(start);
+      uint64_t* const last = &last_.in_address[InClass(last_.in_bytes)];
+      if (!address(last, kAllocUnaligned) || !stack() || !time(kAllocTime)) return Fail(start);
+      last_.in_any_address = *last;
+      record->alloc_in = {AllocSource::kPymalloc, *last, last_.in_bytes, last_.stack};
       break;
     }
+    case Op::kFreeIn:
+      record->kind = RecordKind::kFreeIn;
+      if (!address(&last_.in_any_address, kFreeUnaligned) || !time(kFreeTime)) return Fail(start);
+      record->free_in = {AllocSource::kPymalloc, last_.in_any_address};
+      break;
     case Op::kNode: {
+      // A guess is made from the previous node, which must be there.
+      if ((flags & kNodeParentPrevious) ? last_.node == 0
+                                        : (flags & (kNodeGuessed | kNodeSecondGuess)) != 0) {
+        return Fail(start);
+      }
+      if ((flags & kNodeRun) == kNodeRun) {
+        run_left_ = static_cast<uint8_t>(flags >> kNodeRunShift);
+        NextOfRun(record);
+        break;
+      }
       record->kind = RecordKind::kNode;
-      const uint32_t previous = last_node_;
+      const uint32_t previous = last_.node;
       if (flags & kNodeNextId) {
-        last_node_ += 1;
+        last_.node += 1;
       } else {
         if (!number()) return Fail(start);
-        last_node_ += static_cast<uint32_t>(signed_value());
+        last_.node += static_cast<uint32_t>(signed_value());
       }
       uint32_t parent = previous;
       if (!(flags & kNodeParentPrevious)) {
         if (!number()) return Fail(start);
-        parent = last_node_ - static_cast<uint32_t>(signed_value());
+        parent = last_.node - static_cast<uint32_t>(signed_value());
       }
-      if (!number()) return Fail(start);
-      last_node_location_ += static_cast<uint32_t>(signed_value());
-      record->node = {last_node_, parent, last_node_location_};
+      CallPredictor::Guesses& guesses = last_.calls.From(last_.node_location);
+      if (flags & kNodeGuessed) {
+        last_.node_location = guesses.first;
+      } else if (flags & kNodeSecondGuess) {
+        last_.node_location = guesses.second;
+      } else {
+        if (!number()) return Fail(start);
+        last_.node_location += static_cast<uint32_t>(signed_value());
+      }
+      if (flags & kNodeParentPrevious) guesses.Learn(last_.node_location);
+      if (rules_ != DeltaRules::kVersion1) last_.stack = last_.node;
+      record->node = {last_.node, parent, last_.node_location};
       break;
     }
     case Op::kPc: {
       record->kind = RecordKind::kPc;
       if (!number()) return Fail(start);
-      last_location_ += static_cast<uint32_t>(signed_value());
+      last_.location += static_cast<uint32_t>(signed_value());
       if (!number()) return Fail(start);
       const uint32_t module = static_cast<uint32_t>(value);
       if (!number()) return Fail(start);
-      last_offset_ += signed_value();
-      record->pc = {last_location_, module, last_offset_};
+      last_.offset += signed_value();
+      record->pc = {last_.location, module, last_.offset};
       break;
     }
     case Op::kTime:
       record->kind = RecordKind::kTime;
       if (!number()) return Fail(start);
-      tsc_ += value;
+      last_.tsc += value;
       record->has_time = true;
       break;
-    case Op::kExt:
-    case Op::kReserved6:
-    case Op::kReserved7: {
+    case Op::kExt: {
       uint32_t kind = flags;
-      if ((tag & 7) != 0) {
-        kind = UINT32_MAX;  // a later version's op: skipped as a whole
-      } else if (flags == 31) {
+      if (flags == 31) {
         if (!number()) return Fail(start);
         kind = static_cast<uint32_t>(value);
       }
@@ -202,7 +252,7 @@ bool RecordReader::Next(Record* record) {
     }
   }
   p_ = p;
-  record->tsc = tsc_;
+  record->tsc = last_.tsc;
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "preload/trace/delta_state.h"
 #include "preload/trace/format.h"
 #include "preload/trace/record.h"
 
@@ -46,7 +47,9 @@ class RecordReader {
       : begin_(reinterpret_cast<const uint8_t*>(payload.data())),
         p_(begin_),
         end_(begin_ + payload.size()),
-        tsc_(header.first_tsc) {}
+        rules_(header.delta_rules) {
+    last_.tsc = header.first_tsc;
+  }
 
   // False at the end or at damage; damaged() tells which.
   bool Next(Record* record);
@@ -59,6 +62,7 @@ class RecordReader {
 
  private:
   bool NextExt(uint32_t kind, Record* record);
+  void NextOfRun(Record* record);
   bool Fail(const uint8_t* at);
 
   const uint8_t* begin_;
@@ -66,14 +70,9 @@ class RecordReader {
   const uint8_t* end_;
   bool damaged_ = false;
   uint64_t unknown_records_ = 0;
-  uint64_t tsc_;
-  uint64_t last_address_ = 0;
-  uint64_t last_bytes_ = 0;
-  uint64_t last_offset_ = 0;
-  uint32_t last_stack_ = 0;
-  uint32_t last_node_ = 0;
-  uint32_t last_node_location_ = 0;
-  uint32_t last_location_ = 0;
+  DeltaRules rules_;
+  uint8_t run_left_ = 0;  // nodes of a run still to be given
+  DeltaState last_ = {};
 };
 
 // A short English name for messages: "alloc", "module", ...

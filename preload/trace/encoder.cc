@@ -19,6 +19,15 @@ uint8_t Tag(Op op, uint8_t flags) { return static_cast<uint8_t>(static_cast<uint
 
 int64_t Delta(uint64_t now, uint64_t before) { return static_cast<int64_t>(now - before); }
 
+// In units of 16 where possible, else in bytes, which `unaligned` says.
+uint8_t* PutAddress(uint8_t* p, uint64_t address, uint64_t before, uint8_t unaligned, uint8_t* flags) {
+  const int64_t delta = Delta(address, before);
+  if ((address | before) % 16 == 0) [[likely]]
+    return PutVarint(p, ZigZag(delta >> 4));
+  *flags |= unaligned;
+  return PutVarint(p, ZigZag(delta));
+}
+
 }  // namespace
 
 // Builds one EXT record in place and commits it. Usage: ExtRecord ext(this, kind, room); if (!ext) return
@@ -75,11 +84,12 @@ class BlockWriter::ExtRecord {
 
 void BlockWriter::Start(BlockHeader* header, uint8_t* payload, size_t capacity, uint32_t stream, uint32_t seq,
                         uint64_t tsc) {
-  *this = BlockWriter();
   header_ = header;
   payload_ = out_ = payload;
   end_ = payload + capacity;
-  last_tsc_ = tsc;
+  run_ = nullptr;
+  last_ = {};
+  last_.tsc = tsc;
   // An observer must never take the new block's header for the old one's length, so the length goes first.
   __atomic_store_n(&header->payload_bytes, 0u, __ATOMIC_RELEASE);
   header->magic = kBlockMagic;
@@ -92,6 +102,7 @@ void BlockWriter::Start(BlockHeader* header, uint8_t* payload, size_t capacity, 
   header->last_tsc = 0;
   header->raw_bytes = 0;
   header->crc32c = 0;
+  header->delta_rules = DeltaRules::kVersion2;
   std::memset(header->reserved, 0, sizeof(header->reserved));
   __atomic_store_n(&header->seq, seq, __ATOMIC_RELEASE);
 }
@@ -104,39 +115,38 @@ void BlockWriter::Commit(uint8_t* new_end) {
 
 uint8_t* BlockWriter::PutTime(uint8_t* p, uint64_t tsc) {
   // Clocks of two cores may disagree by a few ticks; time in a stream does not run backwards.
-  const uint64_t delta = tsc > last_tsc_ ? tsc - last_tsc_ : 0;
-  last_tsc_ += delta;
+  const uint64_t delta = tsc > last_.tsc ? tsc - last_.tsc : 0;
+  last_.tsc += delta;
   return PutVarint(p, delta);
+}
+
+uint8_t* BlockWriter::PutStack(uint8_t* p, uint32_t stack, uint8_t* flags) {
+  if (stack == last_.stack) {
+    *flags |= kAllocSameStack;
+    return p;
+  }
+  p = PutVarint(p, ZigZag(Delta(stack, last_.stack)));
+  last_.stack = stack;
+  return p;
 }
 
 bool BlockWriter::Alloc(const AllocRecord& record, uint64_t tsc) {
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t flags = 0;
-  uint8_t* p = out_ + 1;
-  if (record.address % 16 == 0 && last_address_ % 16 == 0) {
-    p = PutVarint(p, ZigZag(Delta(record.address, last_address_) / 16));
-  } else {
-    flags |= kAllocUnaligned;
-    p = PutVarint(p, ZigZag(Delta(record.address, last_address_)));
-  }
-  if (record.bytes == last_bytes_) {
+  uint8_t* p = PutAddress(out_ + 1, record.address, last_.address, kAllocUnaligned, &flags);
+  if (record.bytes == last_.bytes) {
     flags |= kAllocSameSize;
   } else {
     p = PutVarint(p, record.bytes);
   }
-  if (record.stack == last_stack_) {
-    flags |= kAllocSameStack;
-  } else {
-    p = PutVarint(p, ZigZag(Delta(record.stack, last_stack_)));
-  }
+  p = PutStack(p, record.stack, &flags);
   if (record.is_realloc) flags |= kAllocRealloc;
   if (tsc != 0) {
     flags |= kAllocTime;
     p = PutTime(p, tsc);
   }
-  last_address_ = record.address;
-  last_bytes_ = record.bytes;
-  last_stack_ = record.stack;
+  last_.address = record.address;
+  last_.bytes = record.bytes;
   *out_ = Tag(Op::kAlloc, flags);
   Commit(p);
   return true;
@@ -145,20 +155,53 @@ bool BlockWriter::Alloc(const AllocRecord& record, uint64_t tsc) {
 bool BlockWriter::Free(const FreeRecord& record, uint64_t tsc) {
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t flags = 0;
-  uint8_t* p = out_ + 1;
-  if (record.address % 16 == 0 && last_address_ % 16 == 0) {
-    p = PutVarint(p, ZigZag(Delta(record.address, last_address_) / 16));
-  } else {
-    flags |= kFreeUnaligned;
-    p = PutVarint(p, ZigZag(Delta(record.address, last_address_)));
-  }
+  uint8_t* p = PutAddress(out_ + 1, record.address, last_.address, kFreeUnaligned, &flags);
   if (record.is_realloc) flags |= kFreeRealloc;
   if (tsc != 0) {
     flags |= kFreeTime;
     p = PutTime(p, tsc);
   }
-  last_address_ = record.address;
+  last_.address = record.address;
   *out_ = Tag(Op::kFree, flags);
+  Commit(p);
+  return true;
+}
+
+bool BlockWriter::AllocIn(const AllocInRecord& record, uint64_t tsc) {
+  if (record.source != AllocSource::kPymalloc) return ExtAllocIn(record);
+  if (!HasRoom(kHotRecordBytes)) return false;
+  uint8_t flags = 0;
+  uint8_t* p = out_ + 1;
+  if (record.bytes == last_.in_bytes) {
+    flags |= kAllocSameSize;
+  } else {
+    p = PutVarint(p, record.bytes);
+  }
+  uint64_t& before = last_.in_address[InClass(record.bytes)];
+  p = PutAddress(p, record.address, before, kAllocUnaligned, &flags);
+  p = PutStack(p, record.stack, &flags);
+  if (tsc != 0) {
+    flags |= kAllocTime;
+    p = PutTime(p, tsc);
+  }
+  before = last_.in_any_address = record.address;
+  last_.in_bytes = record.bytes;
+  *out_ = Tag(Op::kAllocIn, flags);
+  Commit(p);
+  return true;
+}
+
+bool BlockWriter::FreeIn(const FreeInRecord& record, uint64_t tsc) {
+  if (record.source != AllocSource::kPymalloc) return ExtFreeIn(record);
+  if (!HasRoom(kHotRecordBytes)) return false;
+  uint8_t flags = 0;
+  uint8_t* p = PutAddress(out_ + 1, record.address, last_.in_any_address, kFreeUnaligned, &flags);
+  if (tsc != 0) {
+    flags |= kFreeTime;
+    p = PutTime(p, tsc);
+  }
+  last_.in_any_address = record.address;
+  *out_ = Tag(Op::kFreeIn, flags);
   Commit(p);
   return true;
 }
@@ -167,19 +210,39 @@ bool BlockWriter::Node(const NodeRecord& record) {
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t flags = 0;
   uint8_t* p = out_ + 1;
-  if (record.node == last_node_ + 1) {
+  if (record.node == last_.node + 1) {
     flags |= kNodeNextId;
   } else {
-    p = PutVarint(p, ZigZag(Delta(record.node, last_node_)));
+    p = PutVarint(p, ZigZag(Delta(record.node, last_.node)));
   }
-  if (record.parent == last_node_ && last_node_ != 0) {
+  bool is_guessed = false;
+  if (record.parent == last_.node && last_.node != 0) {
     flags |= kNodeParentPrevious;
+    CallPredictor::Guesses& guesses = last_.calls.From(last_.node_location);
+    if (record.location == guesses.first) {
+      flags |= kNodeGuessed;
+    } else if (record.location == guesses.second) {
+      flags |= kNodeSecondGuess;
+    }
+    is_guessed = (flags & (kNodeGuessed | kNodeSecondGuess)) != 0;
+    guesses.Learn(record.location);
   } else {
     p = PutVarint(p, ZigZag(Delta(record.node, record.parent)));
   }
-  p = PutVarint(p, ZigZag(Delta(record.location, last_node_location_)));
-  last_node_ = record.node;
-  last_node_location_ = record.location;
+  if (!is_guessed) p = PutVarint(p, ZigZag(Delta(record.location, last_.node_location)));
+  last_.node = last_.stack = record.node;
+  last_.node_location = record.location;
+  if (flags != kNodeRun) {
+    run_ = nullptr;
+  } else if (run_ != nullptr && out_ == run_ + 1 &&
+             *run_ < Tag(Op::kNode, kNodeRun | kNodeMaxRun << kNodeRunShift)) {
+    // One byte holds the whole record, so this store commits the node.
+    ++header_->record_count;
+    __atomic_store_n(run_, static_cast<uint8_t>(*run_ + Tag(Op::kExt, kNodeRunMore)), __ATOMIC_RELEASE);
+    return true;
+  } else {
+    run_ = out_;
+  }
   *out_ = Tag(Op::kNode, flags);
   Commit(p);
   return true;
@@ -188,11 +251,11 @@ bool BlockWriter::Node(const NodeRecord& record) {
 bool BlockWriter::Pc(const PcRecord& record) {
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t* p = out_ + 1;
-  p = PutVarint(p, ZigZag(Delta(record.location, last_location_)));
+  p = PutVarint(p, ZigZag(Delta(record.location, last_.location)));
   p = PutVarint(p, record.module);
-  p = PutVarint(p, ZigZag(Delta(record.offset, last_offset_)));
-  last_location_ = record.location;
-  last_offset_ = record.offset;
+  p = PutVarint(p, ZigZag(Delta(record.offset, last_.offset)));
+  last_.location = record.location;
+  last_.offset = record.offset;
   *out_ = Tag(Op::kPc, 0);
   Commit(p);
   return true;
@@ -359,7 +422,7 @@ bool BlockWriter::Fork(uint32_t child_pid) {
   return ext && ext.Number(child_pid).Done();
 }
 
-bool BlockWriter::AllocIn(const AllocInRecord& record) {
+bool BlockWriter::ExtAllocIn(const AllocInRecord& record) {
   ExtRecord ext(this, ExtKind::kAllocIn, 4 * kMaxVarintBytes);
   return ext && ext.Number(static_cast<uint64_t>(record.source))
                     .Number(record.address)
@@ -368,7 +431,7 @@ bool BlockWriter::AllocIn(const AllocInRecord& record) {
                     .Done();
 }
 
-bool BlockWriter::FreeIn(const FreeInRecord& record) {
+bool BlockWriter::ExtFreeIn(const FreeInRecord& record) {
   ExtRecord ext(this, ExtKind::kFreeIn, 2 * kMaxVarintBytes);
   return ext && ext.Number(static_cast<uint64_t>(record.source)).Number(record.address).Done();
 }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "preload/trace/delta_state.h"
 #include "preload/trace/format.h"
 #include "preload/trace/record.h"
 
@@ -33,6 +34,8 @@ static_assert(kMaxRecordBytes < kSlotPayloadBytes);
 class BlockWriter {
  public:
   BlockWriter() = default;
+  BlockWriter(const BlockWriter&) = delete;
+  BlockWriter& operator=(const BlockWriter&) = delete;
 
   // Begins an empty open block. `header` and `payload` stay the caller's; usually both are in shared memory.
   void Start(BlockHeader* header, uint8_t* payload, size_t capacity, uint32_t stream, uint32_t seq,
@@ -41,6 +44,8 @@ class BlockWriter {
   // `tsc` 0 leaves the time stamp out.
   bool Alloc(const AllocRecord& record, uint64_t tsc = 0);
   bool Free(const FreeRecord& record, uint64_t tsc = 0);
+  bool AllocIn(const AllocInRecord& record, uint64_t tsc = 0);
+  bool FreeIn(const FreeInRecord& record, uint64_t tsc = 0);
   bool Node(const NodeRecord& record);
   bool Pc(const PcRecord& record);
   bool Time(uint64_t tsc);
@@ -65,8 +70,6 @@ class BlockWriter {
   bool TensorGone(uint64_t address);
   bool ReallocCancel();
   bool Fork(uint32_t child_pid);
-  bool AllocIn(const AllocInRecord& record);
-  bool FreeIn(const FreeInRecord& record);
   bool Fold(const FoldRecord& record);
   bool TotalsSnapshot(const Totals& totals);
   // A record of any kind, for kinds that are newer than this writer and for tests.
@@ -77,32 +80,29 @@ class BlockWriter {
   bool started() const { return header_ != nullptr; }
   size_t bytes() const { return static_cast<size_t>(out_ - payload_); }
   uint32_t records() const { return header_->record_count; }
-  uint64_t last_tsc() const { return last_tsc_; }
+  uint64_t last_tsc() const { return last_.tsc; }
 
  private:
   class ExtRecord;
 
   bool HasRoom(size_t bytes) const { return static_cast<size_t>(end_ - out_) >= bytes; }
   uint8_t* PutTime(uint8_t* p, uint64_t tsc);
+  uint8_t* PutStack(uint8_t* p, uint32_t stack, uint8_t* flags);
   void Commit(uint8_t* new_end);
+  bool ExtAllocIn(const AllocInRecord& record);
+  bool ExtFreeIn(const FreeInRecord& record);
 
   BlockHeader* header_ = nullptr;
   uint8_t* payload_ = nullptr;
   uint8_t* out_ = nullptr;
   uint8_t* end_ = nullptr;
-  // Delta state; the decoder keeps the same and both restart with every block.
-  uint64_t last_address_ = 0;
-  uint64_t last_bytes_ = 0;
-  uint64_t last_tsc_ = 0;
-  uint64_t last_offset_ = 0;
-  uint32_t last_stack_ = 0;
-  uint32_t last_node_ = 0;
-  uint32_t last_node_location_ = 0;
-  uint32_t last_location_ = 0;
+  uint8_t* run_ = nullptr;  // the tag of the last NODE, when more of them can be added to it
+  DeltaState last_ = {};
 };
 
-// The header with which an open block is written to the data part: without kBlockOpen, with last_tsc, raw_bytes and the
-// checksum. The open block itself is left as it is, so that a kill during the write still finds it whole in its slot.
+// The header with which an open block is written to the data part: without kBlockOpen, with last_tsc,
+// raw_bytes and the checksum. The open block itself is left as it is, so that a kill during the write still
+// finds it whole in its slot.
 BlockHeader SealedHeader(const BlockHeader& open, const uint8_t* payload, uint64_t tsc);
 
 // Fills static_bytes and static_crc32c.

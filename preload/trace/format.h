@@ -23,7 +23,7 @@
 namespace plateau::trace {
 
 inline constexpr char kFileMagic[8] = {'\x89', 'P', 'L', 'T', '\r', '\n', '\x1a', '\n'};
-inline constexpr uint16_t kVersionMajor = 1;
+inline constexpr uint16_t kVersionMajor = 2;
 inline constexpr uint16_t kVersionMinor = 0;
 
 inline constexpr size_t kHeaderBytes = 4096;
@@ -107,6 +107,12 @@ enum class BlockType : uint8_t {
   kColumns = 3,  // one kEvents payload, modelled by columns and compressed
 };
 
+// How the records of a block refer to those before them.
+enum class DeltaRules : uint32_t {
+  kVersion1 = 0,  // stack deltas count from the stack of the previous ALLOC
+  kVersion2 = 1,  // stack deltas count from the stack of the previous ALLOC, ALLOC_IN or NODE
+};
+
 enum BlockFlags : uint8_t {
   kBlockOpen = 1,  // still in its ring slot: payload_bytes is the committed length, crc32c is not valid
 };
@@ -127,7 +133,8 @@ struct BlockHeader {
   uint64_t last_tsc;   // time of sealing; 0 while open
   uint32_t raw_bytes;  // payload size before compression; equal to payload_bytes for kEvents
   uint32_t crc32c;     // over the header with this field 0, then the payload
-  uint32_t reserved[4];
+  DeltaRules delta_rules;
+  uint32_t reserved[3];
 };
 static_assert(sizeof(BlockHeader) == 64);
 
@@ -142,17 +149,17 @@ static_assert(sizeof(SlotHeader) == 128);
 
 inline constexpr size_t kSlotPayloadBytes = kSlotBytes - sizeof(SlotHeader) - sizeof(BlockHeader);
 
-// A record is a tag byte (low 3 bits op, high 5 bits flags) and LEB128 fields. kExt and the reserved ops
-// carry their length, so that a reader can skip what it does not know.
+// A record is a tag byte (low 3 bits op, high 5 bits flags) and LEB128 fields. kExt carries its length, so
+// that a reader can skip what it does not know.
 enum class Op : uint8_t {
-  kExt = 0,        // flags: ExtKind (31 = the kind follows as LEB128); length; payload
-  kAlloc = 1,      // [address delta] [size] [stack delta] [time delta], by flags
-  kFree = 2,       // address delta [time delta]
-  kNode = 3,       // stack tree: [node id delta] parent, location id
-  kPc = 4,         // native location: location id delta, module id, offset delta
-  kTime = 5,       // time delta
-  kReserved6 = 6,  // length, payload
-  kReserved7 = 7,  // length, payload
+  kExt = 0,      // flags: ExtKind (31 = the kind follows as LEB128); length; payload
+  kAlloc = 1,    // [address delta] [size] [stack delta] [time delta], by flags
+  kFree = 2,     // address delta [time delta]
+  kNode = 3,     // stack tree: [node id delta] [parent] [location id], by flags
+  kPc = 4,       // native location: location id delta, module id, offset delta
+  kTime = 5,     // time delta
+  kAllocIn = 6,  // inside pymalloc: [size] address delta [stack delta] [time delta], by flags
+  kFreeIn = 7,   // inside pymalloc: address delta [time delta]
 };
 
 enum AllocFlags : uint8_t {
@@ -171,9 +178,22 @@ enum FreeFlags : uint8_t {
   kFreeTime = 4,
 };
 
+// ALLOC_IN has the flags of ALLOC but kAllocRealloc, FREE_IN those of FREE but kFreeRealloc. Addresses count
+// from the last one of their own size class (ALLOC_IN) or from the last one of either record (FREE_IN).
+inline constexpr size_t kInClasses = 64;
+constexpr size_t InClass(uint64_t bytes) {
+  return bytes < 16 * (kInClasses - 1) ? static_cast<size_t>((bytes + 15) / 16) : kInClasses - 1;
+}
+
 enum NodeFlags : uint8_t {
   kNodeNextId = 1,          // id = previous NODE's id of this block + 1
   kNodeParentPrevious = 2,  // parent = previous NODE of this block
+  kNodeGuessed = 4,         // location = the first guess of CallPredictor (delta_state.h)
+  kNodeSecondGuess = 8,     // without kNodeGuessed: its second guess
+  kNodeRunShift = 3,        // with the three above: how many more nodes like this follow, 0 to 3
+  kNodeRunMore = 1 << kNodeRunShift,
+  kNodeMaxRun = 3,
+  kNodeRun = kNodeNextId | kNodeParentPrevious | kNodeGuessed,
 };
 
 enum class ExtKind : uint32_t {
@@ -197,7 +217,7 @@ enum class ExtKind : uint32_t {
   kTensorGone = 18,     // address
   kReallocCancel = 19,  // the realloc failed: the object of the last kFreeRealloc lives on
   kFork = 20,           // child pid
-  kAllocIn = 21,        // source, address, bytes, stack: an allocation inside another allocator (pymalloc)
+  kAllocIn = 21,        // source, address, bytes, stack: as Op::kAllocIn, for other sources and version 1
   kFreeIn = 22,         // source, address
   kFold = 23,           // totals of folded events: step, stack, bytes and counts
   kTotals = 24,         // snapshot of the exact counters

@@ -98,6 +98,104 @@ TEST(CodecTest, StackNodesAndLocationsComeBack) {
   }
 }
 
+TEST(CodecTest, ALocationThatWasCalledFromThereBeforeIsGuessed) {
+  SampleBlock block;
+  std::vector<NodeRecord> nodes;
+  uint32_t id = 0;
+  const auto stack = [&](std::vector<uint32_t> locations) {
+    for (size_t i = 0; i < locations.size(); ++i) {
+      nodes.push_back({id + 1, i == 0 ? 0 : id, locations[i]});
+      ++id;
+      ASSERT_TRUE(block.writer.Node(nodes.back()));
+    }
+  };
+  const std::vector<uint32_t> path = {5, 60000, 70000, 80000, 90000, 100000, 110000, 120000};
+  stack(path);
+  const size_t once = block.payload().size();
+  stack(path);  // seven guesses in runs of four
+  EXPECT_EQ(block.payload().size(), once + 5 + 2);
+  stack({5, 61000});  // another call from 5
+  const size_t before = block.payload().size();
+  stack({5, 60000});  // the call before that: one byte
+  EXPECT_EQ(block.payload().size(), before + 5 + 1);
+  const auto records = ReadAll(block);
+  ASSERT_EQ(records.size(), nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    EXPECT_EQ(records[i].node.node, nodes[i].node) << i;
+    EXPECT_EQ(records[i].node.parent, nodes[i].parent) << i;
+    EXPECT_EQ(records[i].node.location, nodes[i].location) << i;
+  }
+}
+
+TEST(CodecTest, AStackThatWasJustDefinedNeedsNoNumber) {
+  SampleBlock block;
+  ASSERT_TRUE(block.writer.Node({4000, 0, 7}));
+  const size_t before = block.payload().size();
+  ASSERT_TRUE(block.writer.Alloc({16, 100, 4000, false}));
+  EXPECT_EQ(block.payload().size(), before + 3);  // tag, address, size
+  EXPECT_EQ(ReadAll(block)[1].alloc.stack, 4000u);
+}
+
+TEST(CodecTest, PymallocEventsComeBackAndAreSmall) {
+  SampleBlock block;
+  std::mt19937 random(7);
+  std::vector<AllocInRecord> allocs;
+  for (uint32_t i = 0; i < 3000; ++i) {
+    const uint64_t bytes = 16 + random() % 32 * 16 - random() % 3;
+    const uint64_t address =
+        0x7f0000000000 + bytes / 16 * 16384 + random() % 1024 * 16 + (random() % 100 == 0 ? 8 : 0);
+    allocs.push_back({AllocSource::kPymalloc, address, bytes, static_cast<uint32_t>(random() % 40)});
+    ASSERT_TRUE(block.writer.AllocIn(allocs.back(), i % 32 == 0 ? 2000 + i : 0));
+    ASSERT_TRUE(block.writer.FreeIn({AllocSource::kPymalloc, address}));
+  }
+  EXPECT_LT(block.payload().size(), 2 * 3000 * 5u);
+  const auto records = ReadAll(block);
+  for (uint32_t i = 0; i < 3000; ++i) {
+    const Record& alloc = records[2 * i];
+    ASSERT_EQ(alloc.kind, RecordKind::kAllocIn);
+    EXPECT_EQ(alloc.has_time, i % 32 == 0);
+    EXPECT_EQ(alloc.tsc, 2000 + i / 32 * 32);
+    EXPECT_EQ(alloc.alloc_in.source, AllocSource::kPymalloc);
+    EXPECT_EQ(alloc.alloc_in.address, allocs[i].address);
+    EXPECT_EQ(alloc.alloc_in.bytes, allocs[i].bytes);
+    EXPECT_EQ(alloc.alloc_in.stack, allocs[i].stack);
+    ASSERT_EQ(records[2 * i + 1].kind, RecordKind::kFreeIn);
+    EXPECT_EQ(records[2 * i + 1].free_in.address, allocs[i].address);
+  }
+}
+
+// Bytes that version 1 wrote: a NODE did not move the base of stack deltas, pymalloc had extended records.
+TEST(CodecTest, BlocksOfVersion1AreRead) {
+  static constexpr char kPayload[] =
+      "\x0b\x02\x0a"          // NODE 1, location 5
+      "\x1b\x02"              // NODE 2 of 1, location 6
+      "\x01\x80\x14\x64\x04"  // ALLOC 0x5000, 100 bytes, stack 2
+      "\x1b\xec\x0a"          // NODE 3 of 2, location 700
+      "\x99\x04\xf4\x03"      // ALLOC 0x5020, same size, same stack, at 1500
+      "\x01\x04\x40\x02"      // ALLOC 0x5040, 64 bytes, stack 3
+      "\x05\x64"              // TIME 1600
+      "\xa8\x8a\x80\x00\x01\x80\xa0\x80\x80\x80\xe0\x1f\x30\x03"  // ALLOC_IN
+      "\xb0\x88\x80\x00\x01\x80\xa0\x80\x80\x80\xe0\x1f"          // FREE_IN
+      "\x02\x07";                                                 // FREE 0x5000
+  BlockHeader header{};
+  header.first_tsc = 1000;
+  header.delta_rules = DeltaRules::kVersion1;
+  RecordReader reader(header, {kPayload, sizeof(kPayload) - 1});
+  std::vector<Record> r;
+  for (Record record; reader.Next(&record);) r.push_back(record);
+  ASSERT_FALSE(reader.damaged());
+  ASSERT_EQ(r.size(), 10u);
+  EXPECT_EQ(r[2].alloc.stack, 2u);
+  EXPECT_EQ(r[4].alloc.stack, 2u);
+  EXPECT_EQ(r[4].alloc.address, 0x5020u);
+  EXPECT_EQ(r[4].tsc, 1500u);
+  EXPECT_EQ(r[5].alloc.stack, 3u);
+  EXPECT_EQ(r[7].alloc_in.address, 0x7f0000001000u);
+  EXPECT_EQ(r[7].alloc_in.stack, 3u);
+  EXPECT_EQ(r[8].free_in.address, 0x7f0000001000u);
+  EXPECT_EQ(r[9].free.address, 0x5000u);
+}
+
 TEST(CodecTest, EveryExtendedRecordComesBack) {
   SampleBlock block;
   BlockWriter& w = block.writer;
@@ -126,8 +224,8 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   ASSERT_TRUE(w.TensorGone(0x1000));
   ASSERT_TRUE(w.ReallocCancel());
   ASSERT_TRUE(w.Fork(99));
-  ASSERT_TRUE(w.AllocIn({AllocSource::kPymalloc, 0x2000, 48, 3}));
-  ASSERT_TRUE(w.FreeIn({AllocSource::kPymalloc, 0x2000}));
+  ASSERT_TRUE(w.AllocIn({static_cast<AllocSource>(2), 0x2000, 48, 3}));
+  ASSERT_TRUE(w.FreeIn({static_cast<AllocSource>(2), 0x2000}));
   ASSERT_TRUE(w.Fold({1, 2, 3, 4, 5, 6}));
   ASSERT_TRUE(w.TotalsSnapshot({1, 2, 3, 4, 5, 6}));
 
