@@ -14,10 +14,11 @@ extern "C" {
 
 // What happened. Kept equal to trace::DeviceOp.
 enum plateau_device_op {
-  PLATEAU_DEVICE_ALLOC = 1,      // address, bytes
-  PLATEAU_DEVICE_FREE = 2,       // address; recorded before the real call
-  PLATEAU_DEVICE_OOM = 3,        // bytes asked for and refused
-  PLATEAU_DEVICE_RESERVE = 4,    // VMM address space: address, bytes
+  PLATEAU_DEVICE_ALLOC = 1,    // address, bytes
+  PLATEAU_DEVICE_FREE = 2,     // address; recorded before the real call
+  PLATEAU_DEVICE_OOM = 3,      // bytes asked for and refused; runtime and driver: total_bytes = in use on the
+                               // device by all processes, reserved_bytes = its memory
+  PLATEAU_DEVICE_RESERVE = 4,  // VMM address space: address, bytes
   PLATEAU_DEVICE_UNRESERVE = 5,  // address, bytes
   PLATEAU_DEVICE_CREATE = 6,     // VMM physical memory: handle, bytes
   PLATEAU_DEVICE_RELEASE = 7,    // one reference to handle given up

@@ -12,6 +12,7 @@
 #include "preload/recording.h"
 #include "preload/system_call.h"
 #include "preload/thread_state.h"
+#include "preload/trace_sink.h"
 #include "preload/unwind/capture.h"
 
 namespace plateau {
@@ -184,6 +185,7 @@ void SampleLedger(ThreadBuffer* buffer, LedgerReason reason) {
   buffer->StampTime();
   buffer->Append([&](trace::BlockWriter& w) { return w.Ledger(record); });
   buffer->Append([&](trace::BlockWriter& w) { return w.TotalsSnapshot(totals); });
+  g_sink.RefreshClock();
   if (reason != LedgerReason::kEnd) {
     ++t_thread.own_calls;
     PartsTick();

@@ -308,16 +308,23 @@ bool TraceSink::WriteBlock(const trace::BlockHeader& open, const uint8_t* payloa
     CountDrop(trace::DropReason::kWrite, sealed.record_count, sealed.payload_bytes);
     Fail("cannot write", error);
   }
+  RefreshClock();
+  if (!shared_) WriteAll(0, header_, trace::kHeaderBytes, nullptr, 0);
+  return error == 0;
+}
+
+void TraceSink::RefreshClock() {
+  if (header_ == nullptr) return;
+  const uint64_t tsc = Now();
   const uint64_t monotonic_ns = ClockNs(CLOCK_MONOTONIC);
   CalibrateClock(tsc, monotonic_ns);
   __atomic_store_n(&header_->clock_tsc, tsc, __ATOMIC_RELAXED);
   __atomic_store_n(&header_->clock_monotonic_ns, monotonic_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&header_->clock_realtime_ns, ClockNs(CLOCK_REALTIME), __ATOMIC_RELAXED);
-  if (!shared_) WriteAll(0, header_, trace::kHeaderBytes, nullptr, 0);
-  return error == 0;
 }
 
 void TraceSink::MarkCleanExit() {
+  RefreshClock();
   __atomic_store_n(&header_->clean_exit, 1u, __ATOMIC_RELAXED);
   if (!shared_) WriteAll(0, header_, trace::kHeaderBytes, nullptr, 0);
 }

@@ -44,6 +44,9 @@ class TraceSink {
   // False when the block could not be written; that has been counted and, the first time, reported.
   bool WriteBlock(const trace::BlockHeader& open, const uint8_t* payload);
 
+  // Reads the clocks once more for the header, which calibrates time stamps; also done with every block.
+  void RefreshClock();
+
   // Marks an orderly end. Recording goes on until the process is gone.
   void MarkCleanExit();
   // Gives the disk space of a slot that nobody uses back.

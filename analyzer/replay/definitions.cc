@@ -303,8 +303,9 @@ class Collector {
 
 const std::string& Definitions::Info(const std::string& key) const {
   static const std::string none;
-  for (const auto& [k, v] : infos) {
-    if (k == key) return v;
+  // A part may correct what it said: the last one counts.
+  for (auto it = infos.rbegin(); it != infos.rend(); ++it) {
+    if (it->first == key) return it->second;
   }
   return none;
 }

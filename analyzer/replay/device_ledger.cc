@@ -79,8 +79,18 @@ void DeviceLedger::Apply(const trace::DeviceRecord& record, uint64_t time, uint3
 
 DeviceObject DeviceLedger::Make(const trace::DeviceRecord& record, DevicePool pool, uint64_t key,
                                 uint64_t time, uint32_t bucket) const {
-  return {pool, record.device, key,           record.bytes, record.stack,
-          time, bucket,        record.handle, record.graph, false};
+  DeviceObject object;
+  object.pool = pool;
+  object.device = record.device;
+  object.key = key;
+  object.bytes = record.bytes;
+  object.stack = record.stack;
+  object.birth_time = time;
+  object.birth_bucket = bucket;
+  object.context = record.handle;
+  object.is_from_driver = static_cast<DeviceLevel>(record.level) == DeviceLevel::kDriver;
+  object.is_graph_private = record.graph;
+  return object;
 }
 
 void DeviceLedger::Born(Objects& objects, const DeviceObject& object, uint32_t bucket) {
@@ -300,6 +310,10 @@ void DeviceLedger::Reset(const trace::DeviceRecord& record, uint32_t bucket) {
 
 void DeviceLedger::Refuse(const trace::DeviceRecord& record, uint64_t time, uint32_t bucket) {
   ++out_of_memory_count_;
+  const bool is_drivers = static_cast<DeviceLevel>(record.level) != DeviceLevel::kTensor;
+  if (is_drivers && record.reserved_bytes != 0) {
+    capacities_[record.device] = {record.reserved_bytes, record.total_bytes};
+  }
   if (out_of_memory_.size() >= kKeptOutOfMemory) return;
   out_of_memory_.push_back({time, bucket, record.device, record.level, record.bytes, record.stack,
                             std::string(record.api), StateOf(record.device)});
@@ -340,6 +354,10 @@ DeviceState DeviceLedger::StateOf(int32_t device) const {
     state.pool_used_bytes += pool.used_bytes;
   }
   for (const auto& [address, bytes] : address_space_) state.address_space_bytes += bytes;
+  if (const auto capacity = capacities_.find(device); capacity != capacities_.end()) {
+    state.limit_bytes = capacity->second.limit_bytes;
+    state.driver_used_bytes = capacity->second.used_bytes;
+  }
   return state;
 }
 

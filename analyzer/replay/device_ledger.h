@@ -58,6 +58,9 @@ struct DeviceObject {
   uint64_t birth_time = 0;    // as given to Apply()
   uint32_t birth_bucket = 0;  // as given to Apply()
   uint64_t context = 0;
+  // Obtained from the driver without a runtime we see around it: a library that carries its own runtime
+  // (cuBLAS, cuDNN, NCCL), torch's expandable segments, or a program that uses the driver's functions.
+  bool is_from_driver = false;
   bool is_graph_private = false;
   // Reserved memory that torch's caching allocator took: it is kept for reuse, so that it stays is no leak.
   // What torch holds beyond its tensors is fragmentation or a cache; see DeviceState.
@@ -93,6 +96,8 @@ struct DeviceState {
   uint64_t pool_reserved_bytes = 0;  // of stream-ordered pools, as last polled
   uint64_t pool_used_bytes = 0;
   uint64_t address_space_bytes = 0;  // reserved addresses, no memory behind them
+  uint64_t limit_bytes = 0;          // memory of the device, as the driver said with its last refusal
+  uint64_t driver_used_bytes = 0;    // of it in use at that moment, by all processes
   double fragmentation() const;      // 1 - largest hole / all holes; 0 without holes
 };
 
@@ -202,6 +207,11 @@ class DeviceLedger {
   std::map<uint64_t, Apart> imported_;
   std::map<int32_t, TorchCheck> checks_;
   std::map<int32_t, uint64_t> torch_reserved_bytes_;
+  struct Capacity {
+    uint64_t limit_bytes = 0;
+    uint64_t used_bytes = 0;
+  };
+  std::map<int32_t, Capacity> capacities_;  // by device, of those that refused a request
 
   std::vector<DeviceOutOfMemory> out_of_memory_;
   uint64_t out_of_memory_count_ = 0;

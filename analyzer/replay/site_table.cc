@@ -67,8 +67,18 @@ Owner OwnerOfModule(const std::string& path, const std::string& main_program) {
   return Owner::kUser;
 }
 
+// Plateau's own start-up hook and marks, wherever they are installed: they work on behalf of their caller.
+bool IsPlateausOwn(const std::string& file) {
+  for (const char* own : {"/plateau_site/sitecustomize.py", "/plateau/mark.py",
+                          "/plateau/trainer_callback.py", "/plateau/pytest_plugin.py"}) {
+    if (absl::EndsWith(file, own)) return true;
+  }
+  return false;
+}
+
 Owner OwnerOfPythonFile(const std::string& file) {
   if (absl::StartsWith(file, "<frozen")) return Owner::kLibrary;
+  if (IsPlateausOwn(file) || absl::StartsWith(file, "/etc/python")) return Owner::kLibrary;
   if (IsUnderPackages(file) || IsInStandardLibrary(file)) return Owner::kPython;
   return Owner::kUser;
 }
@@ -124,7 +134,6 @@ uint32_t SiteTable::BlamedNode(uint32_t node, uint32_t blamed_by_caller) {
   return owner <= callers ? node : blamed_by_caller;  // of equals the innermost
 }
 
-// The node whose frame is the site of a stack.
 uint32_t SiteTable::SiteNode(uint32_t leaf) {
   if (options_.rule == SiteRule::kStack) return leaf;
   path_.clear();
@@ -149,8 +158,17 @@ uint64_t SiteTable::FrameKey(uint32_t location) const {
   return uint64_t{1} << 63 | uint64_t{where.owner} << 32 | line;
 }
 
-uint32_t SiteTable::SiteOf(Pool pool, uint32_t leaf) {
-  const uint32_t node = leaf == 0 ? 0 : SiteNode(leaf);
+uint32_t SiteTable::SiteOf(Pool pool, uint32_t leaf) { return SiteAt(pool, leaf == 0 ? 0 : SiteNode(leaf)); }
+
+uint32_t SiteTable::LibrarySiteOf(Pool pool, uint32_t leaf) {
+  if (options_.rule == SiteRule::kStack) return SiteOf(pool, leaf);
+  for (uint32_t node = leaf; node != 0; node = definitions_.nodes[node].parent) {
+    if (OwnerOf(definitions_.nodes[node].location) != Owner::kRuntime) return SiteAt(pool, node);
+  }
+  return SiteAt(pool, leaf);
+}
+
+uint32_t SiteTable::SiteAt(Pool pool, uint32_t node) {
   const uint32_t location = definitions_.nodes[node].location;
   const uint64_t frame = options_.rule == SiteRule::kStack ? uint64_t{3} << 62 | node
                          : node == 0                       ? 0

@@ -57,6 +57,11 @@ class SiteTable {
   SiteTable(const Definitions* definitions, SiteTableOptions options);
 
   uint32_t SiteOf(Pool pool, uint32_t node);
+  // The same for memory that a library takes for its own use: the site is the innermost frame that is not the
+  // runtime or an allocator, whoever called the library.
+  uint32_t LibrarySiteOf(Pool pool, uint32_t node);
+  // The node whose frame is the site of a stack, without making a site of it.
+  uint32_t SiteNode(uint32_t node);
   const std::vector<SiteKey>& sites() const { return sites_; }
 
   // What a location is to the user.
@@ -64,8 +69,8 @@ class SiteTable {
   Owner OwnerOf(uint32_t location);
 
  private:
-  uint32_t SiteNode(uint32_t leaf);
   uint32_t BlamedNode(uint32_t node, uint32_t blamed_by_caller);
+  uint32_t SiteAt(Pool pool, uint32_t node);
   uint64_t FrameKey(uint32_t location) const;
   Owner Classify(const Location& location) const;
 

@@ -76,15 +76,17 @@ struct ProcessHeadline {
   std::vector<Pattern> patterns;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;
+  std::vector<Device> devices;
   std::vector<double> axis_steps;
   std::vector<double> axis_seconds;
   double peak_step = 0;
   double peak_bytes = 0;
   std::string command;
   std::string ending;
-  std::string clock_sentence;
   trace::FileHeader header;
   std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::pair<std::string, std::string>> levels;
+  std::string clock_sentence;
 };
 
 class ReportBuilder {
@@ -190,6 +192,9 @@ class ReportBuilder {
     }
     h.phases = PhasesOf(pass);
     h.tensors = TensorCurvesOf(pass);
+    h.devices = DevicesOf(pass);
+    for (OutOfMemory& refusal : RefusalsOf(pass)) model_.out_of_memory.push_back(std::move(refusal));
+    model_.out_of_memory_count += static_cast<int64_t>(pass.device_summary->ledger().out_of_memory_count());
     const int64_t width = pass.series->bucket_steps();
     for (int64_t bucket = 0; bucket <= pass.series->buckets(); ++bucket) {
       const int64_t step = bucket == 0 ? 0 : (bucket - 1) * width + 1;
@@ -199,12 +204,13 @@ class ReportBuilder {
     h.peak_step = std::min(pass.replay.peak_bucket, pass.clock.last_bucket());
     h.command = CommandOf(pass.definitions);
     h.ending = EndingOf(pass);
-    h.clock_sentence = pass.clock.sentence();
     h.header = pass.reader->header();
     for (const char* key : {"host", "kernel", "glibc", "python", "torch", "cuda", "device", "version"}) {
       if (const std::string& value = pass.definitions.Info(key); !value.empty())
         h.environment.emplace_back(key, value);
     }
+    h.clock_sentence = pass.clock.sentence();
+    h.levels = LevelsOf(pass);
     headlines_.push_back(std::move(h));
   }
 
@@ -430,6 +436,7 @@ class ReportBuilder {
     model_.patterns = std::move(h.patterns);
     model_.phases = std::move(h.phases);
     model_.tensors = std::move(h.tensors);
+    model_.devices = std::move(h.devices);
     model_.axis_steps = std::move(h.axis_steps);
     model_.axis_seconds = std::move(h.axis_seconds);
     model_.totals.peak_step = h.peak_step;
@@ -483,7 +490,8 @@ class ReportBuilder {
     };
     for (const Site& site : model_.sites) add(site);
     for (const Leftover& leftover : model_.leftovers) add(leftover);
-    t.free_bytes = t.alloc_bytes - t.retained_bytes;  // the recorder does not know the size of every freed block
+    t.free_bytes =
+        t.alloc_bytes - t.retained_bytes;  // the recorder does not know the size of every freed block
   }
 
   // Only when there is something to tell apart. "other" takes the rounding, so that the shares add up.
@@ -520,6 +528,7 @@ class ReportBuilder {
     r.ending = recording_.ending.empty() ? headlines_.front().ending : recording_.ending;
     r.sources.assign(sources_.begin(), sources_.end());
     r.environment = h.environment;
+    r.levels = h.levels;
     if (!h.clock_sentence.empty()) r.notes.push_back(h.clock_sentence);
     r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
     r.notes.insert(r.notes.end(), recording_.skipped.begin(), recording_.skipped.end());

@@ -19,11 +19,14 @@ size_t DeviceRows::PoolIndex(const DevicePool& pool) {
 size_t DeviceRows::RowOf(const DeviceObject& object) {
   const size_t pool = PoolIndex(object.pool);
   const uint32_t node = definitions_.Canonical(object.stack);
-  const auto [it, is_new] = index_.try_emplace({pool, node}, rows_.size());
+  // What a library takes from the driver for itself is the library's; all else has the user's line.
+  const bool is_librarys = object.is_from_driver && !object.is_torch_segment;
+  const auto [it, is_new] = index_.try_emplace({pool, node, is_librarys}, rows_.size());
   if (is_new) {
     // Numbers behind the heap's pools, so that sites of different pools stay apart.
     const Pool number = static_cast<Pool>(replay::kPools + std::min<size_t>(pool, 200));
-    rows_.push_back({.node = node, .site = sites_.SiteOf(number, node), .pool = number});
+    const uint32_t site = is_librarys ? sites_.LibrarySiteOf(number, node) : sites_.SiteOf(number, node);
+    rows_.push_back({.node = node, .site = site, .pool = number});
   }
   return it->second;
 }

@@ -5,12 +5,14 @@
 // never added to the host's totals. What a CUDA graph holds for itself is counted in the rows but not judged,
 // and neither are the segments of torch's caching allocator: it keeps them for reuse. The pool "device N
 // reserved" is judged as an allocator is: by what it holds beyond the tensors and the memory of others in it.
+// Memory that came from the driver alone and is not torch's (cuBLAS, cuDNN, NCCL) has its library as site.
 #ifndef PLATEAU_ANALYZER_REPORT_DEVICE_ROWS_H_
 #define PLATEAU_ANALYZER_REPORT_DEVICE_ROWS_H_
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -69,8 +71,8 @@ class DeviceRows final : public replay::DevicePoolListener {
   const uint32_t last_bucket_;
   std::vector<Curve> pools_;
   std::vector<replay::StackRow> rows_;
-  std::map<std::pair<size_t, uint32_t>, size_t> index_;  // (pool, node) -> row
-  std::map<int32_t, Curve> torch_segments_;              // by device
+  std::map<std::tuple<size_t, uint32_t, bool>, size_t> index_;  // (pool, node, is it a library's) -> row
+  std::map<int32_t, Curve> torch_segments_;                     // by device
 };
 
 }  // namespace plateau::report

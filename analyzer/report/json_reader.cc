@@ -207,6 +207,9 @@ void ReadRecording(const Json& j, RecordingInfo& r) {
   if (const auto env = j.find("environment"); env != j.end()) {
     for (const auto& [key, value] : env->items()) r.environment.emplace_back(key, value.get<std::string>());
   }
+  if (const auto levels = j.find("levels"); levels != j.end()) {
+    for (const auto& [key, value] : levels->items()) r.levels.emplace_back(key, value.get<std::string>());
+  }
 }
 
 void ReadLedger(const Json& j, LedgerSample& s) {
@@ -226,6 +229,48 @@ void ReadLedger(const Json& j, LedgerSample& s) {
   Get(j, "unexplained_bytes", s.unexplained_bytes);
   Get(j, "tensor_bytes", s.tensor_bytes);
   Get(j, "tensor_count", s.tensor_count);
+}
+
+void ReadLevels(const Json& j, DeviceLevels& l) {
+  Get(j, "tensor_bytes", l.tensor_bytes);
+  Get(j, "reserved_bytes", l.reserved_bytes);
+  Get(j, "torch_reserved_bytes", l.torch_reserved_bytes);
+  Get(j, "free_in_segments_bytes", l.free_in_segments_bytes);
+  Get(j, "largest_free_bytes", l.largest_free_bytes);
+  Get(j, "async_reserved_bytes", l.async_reserved_bytes);
+  Get(j, "async_used_bytes", l.async_used_bytes);
+  Get(j, "limit_bytes", l.limit_bytes);
+  Get(j, "driver_used_bytes", l.driver_used_bytes);
+  Get(j, "fragmentation", l.fragmentation);
+}
+
+void ReadDevice(const Json& j, Device& d) {
+  Get(j, "device", d.device);
+  ReadLevels(j, d.levels);
+  Get(j, "tensor_peak_bytes", d.tensor_peak_bytes);
+  Get(j, "reserved_peak_bytes", d.reserved_peak_bytes);
+  Get(j, "graph_private_bytes", d.graph_private_bytes);
+  const auto check = j.find("torch_check");
+  if (check == j.end() || !check->is_object()) return;
+  TorchCheck& c = d.torch_check.emplace();
+  Get(*check, "compared", c.compared);
+  Get(*check, "mismatches", c.mismatches);
+  Get(*check, "last_difference_bytes", c.last_difference_bytes);
+  Get(*check, "blocks_outside_segments", c.blocks_outside_segments);
+  Get(*check, "reserved_exceeded", c.reserved_exceeded);
+}
+
+void ReadOutOfMemory(const Json& j, OutOfMemory& o) {
+  Get(j, "time_seconds", o.time_seconds);
+  Get(j, "step", o.step);
+  Get(j, "device", o.device);
+  Get(j, "level", o.level);
+  Get(j, "call", o.call);
+  Get(j, "requested_bytes", o.requested_bytes);
+  Get(j, "site", o.site);
+  Get(j, "file", o.file);
+  Get(j, "line", o.line);
+  ReadLevels(j, o.levels);
 }
 
 void ReadProcess(const Json& j, Process& p) {
@@ -286,6 +331,9 @@ void ReadAll(const Json& j, ReportModel& model) {
   }
   GetRows(j, "ledger", model.ledger, ReadLedger);
   GetRows(j, "processes", model.processes, ReadProcess);
+  GetRows(j, "devices", model.devices, ReadDevice);
+  GetRows(j, "out_of_memory", model.out_of_memory, ReadOutOfMemory);
+  Get(j, "out_of_memory_count", model.out_of_memory_count);
   GetRows(j, "pools", model.pools, [](const Json& item, Pool& p) {
     Get(item, "name", p.name);
     Get(item, "verdict", p.verdict);

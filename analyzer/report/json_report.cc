@@ -53,6 +53,8 @@ Json Headline(const Verdict& v) {
 Json ToJson(const RecordingInfo& r) {
   Json environment = Json::object();
   for (const auto& [key, value] : r.environment) environment[key] = value;
+  Json levels = Json::object();
+  for (const auto& [key, value] : r.levels) levels[key] = value;
   return {{"path", r.path},
           {"command", r.command},
           {"mode", r.mode},
@@ -66,7 +68,8 @@ Json ToJson(const RecordingInfo& r) {
           {"events", r.events},
           {"sources", r.sources},
           {"notes", r.notes},
-          {"environment", environment}};
+          {"environment", environment},
+          {"levels", levels}};
 }
 
 Json StepsToJson(const Steps& s) {
@@ -127,6 +130,50 @@ Json ToJson(const Pool& p) {
           {"peak_bytes", p.peak_bytes},
           {"reserved_bytes", p.reserved_bytes},
           {"growth_bytes_per_step", p.growth_bytes_per_step}};
+}
+
+void AddLevels(const DeviceLevels& l, Json* out) {
+  (*out)["tensor_bytes"] = l.tensor_bytes;
+  (*out)["reserved_bytes"] = l.reserved_bytes;
+  (*out)["torch_reserved_bytes"] = l.torch_reserved_bytes;
+  (*out)["free_in_segments_bytes"] = l.free_in_segments_bytes;
+  (*out)["largest_free_bytes"] = l.largest_free_bytes;
+  (*out)["async_reserved_bytes"] = l.async_reserved_bytes;
+  (*out)["async_used_bytes"] = l.async_used_bytes;
+  (*out)["limit_bytes"] = l.limit_bytes;
+  (*out)["driver_used_bytes"] = l.driver_used_bytes;
+  (*out)["fragmentation"] = l.fragmentation;
+}
+
+Json ToJson(const Device& d) {
+  Json out = {{"device", d.device}};
+  AddLevels(d.levels, &out);
+  out["tensor_peak_bytes"] = d.tensor_peak_bytes;
+  out["reserved_peak_bytes"] = d.reserved_peak_bytes;
+  out["graph_private_bytes"] = d.graph_private_bytes;
+  out["torch_check"] = nullptr;
+  if (d.torch_check) {
+    out["torch_check"] = {{"compared", d.torch_check->compared},
+                          {"mismatches", d.torch_check->mismatches},
+                          {"last_difference_bytes", d.torch_check->last_difference_bytes},
+                          {"blocks_outside_segments", d.torch_check->blocks_outside_segments},
+                          {"reserved_exceeded", d.torch_check->reserved_exceeded}};
+  }
+  return out;
+}
+
+Json ToJson(const OutOfMemory& o) {
+  Json out = {{"time_seconds", o.time_seconds},
+              {"step", o.step},
+              {"device", o.device},
+              {"level", o.level},
+              {"call", o.call},
+              {"requested_bytes", o.requested_bytes},
+              {"site", o.site},
+              {"file", o.file},
+              {"line", o.line}};
+  AddLevels(o.levels, &out);
+  return out;
 }
 
 Json ToJson(const Process& p) {
@@ -243,17 +290,17 @@ nlohmann::ordered_json SummaryToJson(const ReportModel& model) {
   const Losses& l = model.losses;
   out["drops"] = {
       {"events", l.dropped_events}, {"bytes", l.dropped_bytes}, {"unknown_frees", l.unknown_frees}};
-  out["damage"] = {{"blocks", l.damaged_blocks},
-                   {"bytes", l.damaged_bytes},
-                   {"missing_blocks", l.missing_blocks},
-                   {"headers", l.damaged_headers},
-                   {"skipped_records", l.skipped_records},
-                   {"messages", l.messages}};
+  out["damage"] = {{"blocks", l.damaged_blocks},           {"bytes", l.damaged_bytes},
+                   {"missing_blocks", l.missing_blocks},   {"headers", l.damaged_headers},
+                   {"skipped_records", l.skipped_records}, {"messages", l.messages}};
   auto list = [&](const char* name, const auto& rows) {
     Json& array = out[name] = Json::array();
     for (const auto& row : rows) array.push_back(ToJson(row));
   };
   list("pools", model.pools);
+  list("devices", model.devices);
+  list("out_of_memory", model.out_of_memory);
+  out["out_of_memory_count"] = model.out_of_memory_count;
   list("processes", model.processes);
   Json& hypotheses = out["hypotheses"] = Json::array();
   for (const Hypothesis& h : model.hypotheses) {

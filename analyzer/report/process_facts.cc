@@ -80,6 +80,21 @@ std::vector<std::string> SourcesOf(const ProcessPass& pass) {
   return sources;
 }
 
+std::vector<std::pair<std::string, std::string>> LevelsOf(const ProcessPass& pass) {
+  const auto status = [&pass](const char* key, const char* otherwise) {
+    const std::string& text = pass.definitions.Info(key);
+    return text.empty() ? std::string(otherwise) : text;
+  };
+  const bool has_device = !pass.device->rows().empty();
+  const char* without_python = pass.definitions.codes.empty()
+                                   ? "not traced: no Python interpreter was found in the process"
+                                   : "frames were recorded";
+  return {{"python", status("python", without_python)},
+          {"torch", status("torch", "not traced: no torch library was found in the process")},
+          {"cuda", has_device ? status("cuda", "device memory was recorded")
+                              : status("cuda", "not traced: the program obtained no device memory")}};
+}
+
 std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
   std::vector<LedgerSample> out;
   // The interpreter's tidying up behind the last step is no part of the run's curve.

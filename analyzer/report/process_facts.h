@@ -17,6 +17,8 @@ std::string EndingOf(const ProcessPass& pass);
 std::string CommandOf(const replay::Definitions& definitions);
 // "malloc", "mmap", "pymalloc", "torch", "cuda".
 std::vector<std::string> SourcesOf(const ProcessPass& pass);
+// Which levels were armed, and why another was not: {"torch", "ranges armed: ..."}.
+std::vector<std::pair<std::string, std::string>> LevelsOf(const ProcessPass& pass);
 std::vector<LedgerSample> LedgerOf(const ProcessPass& pass);
 
 // What a forked worker has copied of its parent's pages, reading by reading, beside what it allocated itself.

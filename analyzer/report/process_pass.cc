@@ -93,9 +93,10 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
   replay_options.site_of = [pass](Pool pool, uint32_t node) { return pass->site_table->SiteOf(pool, node); };
   pass->device = std::make_unique<DeviceRows>(&pass->definitions, pass->site_table.get(), pass->series.get(),
                                               &pass->tensors, replay_options.last_bucket);
-  replay::DeviceLedger device_ledger(pass->device.get());
-  replay_options.on_device = [&device_ledger](const trace::DeviceRecord& record, uint64_t tsc,
-                                              uint32_t bucket) { device_ledger.Apply(record, tsc, bucket); };
+  pass->device_summary = std::make_unique<DeviceSummary>(pass->device.get(), replay_options.last_bucket);
+  replay_options.on_device = [pass](const trace::DeviceRecord& record, uint64_t tsc, uint32_t bucket) {
+    pass->device_summary->Apply(record, tsc, bucket);
+  };
   const uint32_t last = clock.last_bucket();
   replay_options.on_retained = [&](const replay::LiveView& object) {
     if (object.site >= pass->endings.size()) pass->endings.resize(object.site + 1);
@@ -108,7 +109,7 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
     ending.age_bytes[series::AgeBucket(last > object.birth ? last - object.birth : 0)] += object.bytes;
   };
   pass->replay = replay::ReplayHeap(*pass->reader, pass->definitions, replay_options);
-  device_ledger.Finish();
+  pass->device_summary->Finish();
   pass->endings.resize(pass->site_count());
   for (uint32_t site = 0; site < pass->endings.size(); ++site) {
     for (size_t i = 0; i < series::kBirthPhases; ++i) {

@@ -18,6 +18,7 @@
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/replay/site_table.h"
 #include "analyzer/report/device_rows.h"
+#include "analyzer/report/device_summary.h"
 #include "analyzer/report/frame_names.h"
 #include "analyzer/series/breakdown.h"
 #include "analyzer/series/series_accumulator.h"
@@ -51,6 +52,7 @@ struct ProcessPass {
   std::unique_ptr<replay::SiteTable> site_table;
   replay::ReplayResult replay;
   std::unique_ptr<DeviceRows> device;
+  std::unique_ptr<DeviceSummary> device_summary;
   std::unique_ptr<series::SeriesAccumulator> series;
   series::TensorSeries tensors;
   std::vector<SiteEnding> endings;      // by site

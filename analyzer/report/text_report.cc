@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/report/device_text.h"
 #include "analyzer/report/text_grid.h"
 #include "analyzer/report/units.h"
 
@@ -144,6 +145,7 @@ std::string Recording(const ReportModel& model, const TextOptions& text) {
                    " freed")};
   if (!r.sources.empty()) lines.push_back(absl::StrCat("sources: ", absl::StrJoin(r.sources, ", ")));
   for (const std::string& note : r.notes) lines.push_back(note);
+  for (const auto& [name, status] : r.levels) lines.push_back(absl::StrCat(name, ": ", status));
   for (const std::string& message : model.losses.messages) lines.push_back(message);
   std::string out = Heading("Recording", text);
   for (const std::string& line : lines) {
@@ -181,7 +183,7 @@ std::string WriteSiteTable(const ReportModel& model, const TableOptions& options
 std::string WriteTextReport(const ReportModel& model, const TableOptions& table, const TextOptions& text) {
   return absl::StrCat(Heading("Sites", text), WriteSiteTable(model, table, text), Breakdown(model, text),
                       Tensors(model, text), Ledger(model, text), Hypotheses(model, text),
-                      Processes(model, text), Recording(model, text));
+                      Processes(model, text), WriteDevices(model, text), Recording(model, text));
 }
 
 }  // namespace plateau::report

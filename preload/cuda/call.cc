@@ -30,6 +30,13 @@ std::atomic<uint64_t>& LastReserved(const void* pool) {
   return g_last_reserved[(reinterpret_cast<uint64_t>(pool) >> 4) % kKnownPools];
 }
 
+// A refusal says how large the device is and how full.
+void AddCapacity(struct plateau_device_event* event) {
+  const DeviceCapacity capacity = QueryCapacity();
+  event->total_bytes = capacity.used_bytes;
+  event->reserved_bytes = capacity.total_bytes;
+}
+
 uint64_t Number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 }  // namespace
@@ -52,6 +59,7 @@ void Call::Allocated(int result, const void* pointer, uint64_t bytes) const {
     struct plateau_device_event event = Event(PLATEAU_DEVICE_OOM);
     event.device = QueryCurrentContext().device;
     event.bytes = bytes;
+    AddCapacity(&event);
     plateau_device_event(&event);
     return;
   }
@@ -101,6 +109,7 @@ void Call::Created(int result, uint64_t handle, uint64_t bytes, int device, uint
   event.device = static_cast<int16_t>(device);
   event.handle = result == kSuccess ? handle : 0;
   event.bytes = bytes;
+  if (result == kOutOfMemory && QueryCurrentContext().device == device) AddCapacity(&event);
   plateau_device_event(&event);
 }
 

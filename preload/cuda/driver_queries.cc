@@ -37,6 +37,7 @@ constinit DriverFunction<int(int, unsigned*, int*)> g_primary_state("cuDevicePri
 constinit DriverFunction<int(void**, size_t*, const void*)> g_address_range("cuMemGetAddressRange_v2");
 constinit DriverFunction<int(void*, int, void*)> g_pool_attribute("cuMemPoolGetAttribute");
 constinit DriverFunction<int(void**, int)> g_device_pool("cuDeviceGetMemPool");
+constinit DriverFunction<int(size_t*, size_t*)> g_memory_info("cuMemGetInfo_v2");
 
 }  // namespace
 
@@ -73,6 +74,14 @@ bool IsPrimaryContextActive(int device) {
   int active = 1;
   auto* state = g_primary_state.Get();
   return state == nullptr || state(device, &flags, &active) != kSuccess || active != 0;
+}
+
+DeviceCapacity QueryCapacity() {
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+  auto* info = g_memory_info.Get();
+  if (info == nullptr || info(&free_bytes, &total_bytes) != kSuccess || free_bytes > total_bytes) return {};
+  return {total_bytes, total_bytes - free_bytes};
 }
 
 uint64_t QueryAllocationBytes(const void* pointer) {

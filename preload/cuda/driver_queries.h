@@ -24,6 +24,13 @@ int16_t QueryContextDevice(void* context);
 // False only when the driver says that the device's primary context is gone.
 bool IsPrimaryContextActive(int device);
 
+// The memory of the current context's device and what of it is in use, by all processes; 0 and 0 if unknown.
+struct DeviceCapacity {
+  uint64_t total_bytes = 0;
+  uint64_t used_bytes = 0;
+};
+DeviceCapacity QueryCapacity();
+
 // Size of the allocation that contains `pointer`, 0 if unknown.
 uint64_t QueryAllocationBytes(const void* pointer);
 

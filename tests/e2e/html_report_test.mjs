@@ -73,6 +73,17 @@ const cases = {
     await page.close();
   },
 
+  async 'devices and what they refused have their tables'() {
+    const page = await open('fragmentation');
+    await page.click('#tab-ledger');
+    const text = await page.evaluate('document.querySelector("#view-ledger").textContent');
+    for (const part of ['device 0', '75 %', 'parted 2 times, last by 512 B', 'model.py:88 in forward', '3 requests were refused']) {
+      assert.ok(text.includes(part), part);
+    }
+    assertQuiet(page, 'devices');
+    await page.close();
+  },
+
   async 'the flame graph zooms, searches, switches its metric and goes back'() {
     const page = await open('leak');
     await page.click('#tab-flame');

@@ -342,6 +342,34 @@ ReportModel FragmentationModel() {
                      "MALLOC_ARENA_MAX=2, malloc_trim, or another allocator.",
                      "gap above the running maximum of live bytes"}};
   AddPool(model);
+  Device device;
+  device.device = 0;
+  device.levels = {.tensor_bytes = 3 << 28,
+                   .reserved_bytes = int64_t{7} << 28,
+                   .torch_reserved_bytes = int64_t{7} << 28,
+                   .free_in_segments_bytes = 1 << 30,
+                   .largest_free_bytes = 1 << 28,
+                   .limit_bytes = int64_t{2} << 30,
+                   .driver_used_bytes = int64_t{15} << 27,
+                   .fragmentation = 0.75};
+  device.tensor_peak_bytes = int64_t{6} << 28;
+  device.reserved_peak_bytes = int64_t{7} << 28;
+  device.torch_check = TorchCheck{.compared = 41200, .mismatches = 2, .last_difference_bytes = 512};
+  model.devices = {device};
+  model.out_of_memory = {{.time_seconds = 91.5,
+                          .step = 88,
+                          .device = 0,
+                          .level = "torch",
+                          .call = "c10::CUDACachingAllocator",
+                          .requested_bytes = 1 << 29,
+                          .levels = device.levels,
+                          .site = "model.py:88 in forward",
+                          .file = "model.py",
+                          .line = 88}};
+  model.out_of_memory_count = 3;
+  model.recording.levels = {
+      {"torch", "ranges armed: steps, zero_grad and DataLoader fetches from RecordFunction"},
+      {"cuda", "device memory was recorded"}};
   return model;
 }
 

@@ -34,6 +34,29 @@ TEST(TextReportTest, TableEndsInTheTotalOfTheModel) {
   EXPECT_THAT(out.substr(out.rfind("Total")), HasSubstr(FormatBytes(model.totals.retained_bytes)));
 }
 
+TEST(TextReportTest, DevicesAndRefusalsAreSaidWithTheirNumbers) {
+  TextOptions text;
+  text.columns = 400;
+  const std::string out = WriteTextReport(FragmentationModel(), TableOptions(), text);
+  EXPECT_THAT(out, HasSubstr("75 %"));
+  EXPECT_THAT(out,
+              HasSubstr("device 0: torch's own totals were compared at 41,200 blocks: they parted 2 times, "
+                        "last by 512 B"));
+  EXPECT_THAT(out,
+              HasSubstr("device 0 refused 512 MiB at step 88, asked for by model.py:88 in forward (torch's "
+                        "allocator): 1.75 GiB reserved, 768 MiB in tensors, 1.88 GiB of 2.00 GiB in use by "
+                        "all processes, 1.00 GiB free inside torch's segments with 256 MiB in one piece"));
+  EXPECT_THAT(out, HasSubstr("torch: ranges armed"));
+  EXPECT_THAT(WriteTextReport(SteadyModel(), TableOptions(), text), Not(HasSubstr("Out of memory")));
+}
+
+TEST(TextReportTest, LiveTensorsAreShownAtAFewSteps) {
+  const std::string out = WriteTextReport(LeakModel(), TableOptions(), TextOptions());
+  EXPECT_THAT(out, HasSubstr("Live tensors"));
+  EXPECT_THAT(out, HasSubstr("host tensors"));
+  EXPECT_THAT(out, HasSubstr("step 400"));
+}
+
 TEST(CallTreeTest, LargeBranchesAreShownSmallOnesAddedUp) {
   TreeOptions tree;
   tree.min_share = 0.2;

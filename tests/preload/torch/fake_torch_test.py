@@ -65,7 +65,7 @@ class FakeTorchTest(unittest.TestCase):
     def test_the_shim_itself_disturbs_none_of_them(self):
         if not os.path.exists(SHIM):
             self.skipTest("libplateau.so is not built")
-        for variant in ("GOOD", "OLD", "MISSING", "BAD_NAME"):
+        for variant in ("GOOD", "OLD", "MISSING", "BAD_NAME", "EMPTY"):
             done, _, _ = run(variant, SHIM)
             self.assertEqual(done.returncode, 0, variant + done.stderr)
 

@@ -26,6 +26,18 @@ export interface Phase {
   to_seconds: number;
 }
 
+export interface DeviceLevels {
+  device: number;
+  tensor_bytes: number;
+  reserved_bytes: number;
+  torch_reserved_bytes: number;
+  free_in_segments_bytes: number;
+  largest_free_bytes: number;
+  limit_bytes: number;
+  driver_used_bytes: number;
+  fragmentation: number;
+}
+
 export interface Report {
   tool_version: string;
   verdict: string;
@@ -55,6 +67,7 @@ export interface Report {
     sources: string[];
     notes: string[];
     environment: Record<string, string>;
+    levels: Record<string, string>;
   };
   steps: {count: number; source: string; confidence: number; epochs: number; evaluations: number; steps_per_epoch: number | null};
   totals: {
@@ -72,6 +85,12 @@ export interface Report {
   drops: {events: number; bytes: number; unknown_frees: number};
   damage: {blocks: number; bytes: number; missing_blocks: number; headers: number; skipped_records: number; messages: string[]};
   pools: Array<{name: string; verdict: string; evidence: string; live_bytes: number; peak_bytes: number; reserved_bytes: number; growth_bytes_per_step: number}>;
+  devices: Array<DeviceLevels & {
+    tensor_peak_bytes: number; reserved_peak_bytes: number; graph_private_bytes: number;
+    torch_check: {compared: number; mismatches: number; last_difference_bytes: number; blocks_outside_segments: number; reserved_exceeded: number} | null;
+  }>;
+  out_of_memory: Array<DeviceLevels & {time_seconds: number; step: number; level: string; call: string; requested_bytes: number; site: string}>;
+  out_of_memory_count: number;
   processes: Array<{
     pid: number;
     parent_pid: number;

@@ -43,7 +43,7 @@ function build(data: PageData): void {
     },
     {id: 'flame', name: 'Flame graph', build: () => [flameView(data, openSite)]},
     {id: 'hypotheses', name: 'Hypotheses', build: () => [tables.hypotheses(data)]},
-    {id: 'ledger', name: 'Ledger', build: () => [tables.ledger(data), tables.pools(data)]},
+    {id: 'ledger', name: 'Ledger', build: () => [tables.ledger(data), tables.pools(data), tables.devices(data), tables.outOfMemory(data)]},
     {id: 'processes', name: 'Processes', build: () => [tables.processes(data)]},
     {id: 'recording', name: 'Recording', build: () => [tables.recording(data)]},
   ];

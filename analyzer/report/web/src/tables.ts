@@ -89,6 +89,45 @@ export function pools(data: PageData): HTMLElement | null {
   ], data.report.pools, {label: 'Pools'}));
 }
 
+function deviceName(row: {device: number}): string {
+  return row.device < 0 ? 'device ?' : `device ${row.device}`;
+}
+
+export function devices(data: PageData): HTMLElement | null {
+  const rows = data.report.devices;
+  if (rows.length === 0) return null;
+  return panel('Devices', 'When the training ended. Fragmentation is the share of the free bytes in torch\'s segments that lie outside the largest piece.', table([
+    {title: 'Device', cell: deviceName},
+    {title: 'Reserved', numeric: true, cell: (d) => format.bytes(d.reserved_bytes)},
+    {title: 'Tensors', numeric: true, cell: (d) => format.bytes(d.tensor_bytes)},
+    {title: 'Free in segments', numeric: true, cell: (d) => format.bytes(d.free_in_segments_bytes)},
+    {title: 'Largest piece', numeric: true, cell: (d) => format.bytes(d.largest_free_bytes)},
+    {title: 'Fragmentation', numeric: true, cell: (d) => `${Math.round(100 * d.fragmentation)} %`},
+    {title: 'Peak reserved', numeric: true, cell: (d) => format.bytes(d.reserved_peak_bytes)},
+    {
+      title: 'torch\'s own totals', wide: true,
+      cell: (d) => d.torch_check === null ? 'not reported' : `compared at ${format.count(d.torch_check.compared)} blocks: ` +
+          (d.torch_check.mismatches === 0 ? 'equal all along' : `parted ${format.count(d.torch_check.mismatches)} times, last by ${format.bytes(d.torch_check.last_difference_bytes)}`),
+    },
+  ], rows, {label: 'Devices'}));
+}
+
+export function outOfMemory(data: PageData): HTMLElement | null {
+  const rows = data.report.out_of_memory;
+  if (rows.length === 0) return null;
+  return panel('Out of memory', `${format.count(data.report.out_of_memory_count)} requests were refused; the device at that moment.`, table([
+    {title: 'Step', numeric: true, cell: (o) => format.step(o.step)},
+    {title: 'Device', cell: deviceName},
+    {title: 'Asked for', numeric: true, cell: (o) => format.bytes(o.requested_bytes)},
+    {title: 'By', wide: true, cell: (o) => el('span', {}, el('code', {}, o.site), el('small', {class: 'under'}, o.level === 'torch' ? 'torch\'s allocator' : o.call))},
+    {title: 'Reserved', numeric: true, cell: (o) => format.bytes(o.reserved_bytes)},
+    {title: 'Tensors', numeric: true, cell: (o) => format.bytes(o.tensor_bytes)},
+    {title: 'Free in segments', numeric: true, cell: (o) => format.bytes(o.free_in_segments_bytes)},
+    {title: 'Largest piece', numeric: true, cell: (o) => format.bytes(o.largest_free_bytes)},
+    {title: 'Limit', numeric: true, cell: (o) => o.limit_bytes > 0 ? format.bytes(o.limit_bytes) : 'unknown'},
+  ], rows, {label: 'Out of memory', limit: 50}));
+}
+
 export function processes(data: PageData): HTMLElement {
   return panel('Processes and ranks', '', table([
     {title: 'Pid', numeric: true, sort: (p) => p.pid, cell: (p) => String(p.pid)},
@@ -119,7 +158,7 @@ export function recording(data: PageData): HTMLElement {
     ['Dropped', drops.events === 0 ? 'nothing' : `${format.count(drops.events)} events, ${format.bytes(drops.bytes)}`],
     ['Damaged', damage.blocks === 0 ? 'nothing' : `${format.count(damage.blocks)} blocks, ${format.bytes(damage.bytes)}`],
     ['Missing', damage.missing_blocks === 0 ? 'nothing' : `${format.count(damage.missing_blocks)} blocks`],
-    ...Object.entries(r.environment),
+    ...Object.entries({...r.environment, ...r.levels}),
     ['Plateau', data.report.tool_version],
   ];
   const notes = [...r.notes, ...damage.messages];

@@ -3,11 +3,19 @@
 //   FAKE_OLD       without the function that vouches for the layout; registering would be fatal
 //   FAKE_MISSING   nothing to register with
 //   FAKE_BAD_NAME  a range whose name cannot be read
+//   FAKE_EMPTY     nothing to register with and no method of a known name: only time is left
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
+
+#ifdef FAKE_EMPTY
+#define FAKE_MISSING
+#define SGD_STEP a_step_by_another_name
+#else
+#define SGD_STEP _ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE
+#endif
 
 namespace at {
 
@@ -64,7 +72,7 @@ void ProfiledCPUMemoryReporter::Delete(void*) {}
 }  // namespace c10
 
 // torch::optim::SGD::step(std::function<at::Tensor()>), by its mangled name: throws, as a closure may.
-extern "C" void* _ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE(void* result, void* self, void*) {
+extern "C" void* SGD_STEP(void* result, void* self, void*) {
   if (self != nullptr) throw std::runtime_error("from the closure");
   return result;
 }
@@ -99,9 +107,9 @@ extern "C" int fake_torch_train() {
   }
   reporter.Delete(storage);
   char tensor[8];
-  if (_ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE(tensor, nullptr, nullptr) != tensor) return 1;
+  if (SGD_STEP(tensor, nullptr, nullptr) != tensor) return 1;
   try {
-    _ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE(tensor, storage, nullptr);
+    SGD_STEP(tensor, storage, nullptr);
   } catch (const std::runtime_error&) {
     return 0;
   }
