@@ -1,6 +1,7 @@
 #include "analyzer/replay/definitions.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -63,6 +64,23 @@ struct NodeDefinition {
   uint32_t location;
 };
 
+// The granules in which addresses lie. Neighbours come together, so the set is rarely asked.
+class Granules {
+ public:
+  void Add(uint64_t address) {
+    const uint64_t granule = address / Definitions::kArenaGranuleBytes;
+    uint64_t& recent = recent_[granule % recent_.size()];
+    if (recent == granule + 1) return;
+    recent = granule + 1;
+    all_.insert(granule);
+  }
+  const absl::flat_hash_set<uint64_t>& all() const { return all_; }
+
+ private:
+  std::array<uint64_t, 64> recent_{};  // plus 1
+  absl::flat_hash_set<uint64_t> all_;
+};
+
 // What one block contributed; merged under a lock.
 struct Harvest {
   std::vector<NodeDefinition> nodes;
@@ -75,7 +93,7 @@ struct Harvest {
   std::vector<TimedRate> rates;
   std::vector<std::pair<std::string, std::string>> infos;
   std::vector<uint32_t> fork_children;
-  absl::flat_hash_set<uint64_t> granules;
+  Granules granules;
   uint64_t last_tsc = 0;
   uint64_t records = 0;
   uint64_t events = 0;
@@ -130,7 +148,7 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
       out->fork_children.push_back(r.fork.child_pid);
       break;
     case RecordKind::kAllocIn:
-      out->granules.insert(r.alloc_in.address / Definitions::kArenaGranuleBytes);
+      out->granules.Add(r.alloc_in.address);
       ++out->events;
       break;
     case RecordKind::kAlloc:
@@ -195,11 +213,20 @@ class Collector {
     }
     trace::RecordReader records(block->header, block->payload);
     trace::Record record;
-    while (records.Next(&record)) {
+    trace::HotRecord hot;
+    harvest.last_tsc = ref.header.last_tsc;
+    while (true) {
+      while (records.NextHot(&hot)) {
+        ++harvest.records;
+        ++harvest.events;
+        if (hot.kind == RecordKind::kAllocIn) harvest.granules.Add(hot.address);
+        harvest.last_tsc = std::max(harvest.last_tsc, hot.tsc);
+      }
+      if (!records.Next(&record)) break;
       ++harvest.records;
       HarvestRecord(record, ref.header.stream, &harvest);
+      harvest.last_tsc = std::max(harvest.last_tsc, record.tsc);
     }
-    harvest.last_tsc = std::max(record.tsc, ref.header.last_tsc);
     const std::lock_guard lock(mutex_);
     result_.summary.unknown_records += records.unknown_records();
     if (records.damaged()) {
@@ -238,7 +265,7 @@ class Collector {
     append(result_.ledger, harvest.ledger);
     append(result_.rates, harvest.rates);
     append(result_.fork_children, harvest.fork_children);
-    result_.pymalloc_granules.insert(harvest.granules.begin(), harvest.granules.end());
+    result_.pymalloc_granules.insert(harvest.granules.all().begin(), harvest.granules.all().end());
     for (auto& info : harvest.infos) {
       infos_.push_back({std::pair(ref.header.stream, ref.header.seq), std::move(info)});
     }

@@ -16,7 +16,14 @@ absl::Status DecodeEvents(const reader::TraceReader& reader, const reader::Block
   block->events.reserve(ref.header.record_count < (1u << 20) ? ref.header.record_count : 0);
   trace::RecordReader records(block->bytes.header, block->bytes.payload);
   trace::Record r;
-  while (records.Next(&r)) {
+  trace::HotRecord hot;
+  while (true) {
+    while (records.NextHot(&hot)) {
+      const int flags = (hot.has_time ? kEventTimed : 0) | (hot.is_realloc ? kEventRealloc : 0);
+      block->events.push_back(
+          {hot.tsc, hot.address, hot.bytes, hot.stack, hot.kind, static_cast<uint8_t>(flags)});
+    }
+    if (!records.Next(&r)) break;
     const uint8_t timed = r.has_time ? kEventTimed : 0;
     switch (r.kind) {
       case RecordKind::kAlloc: {

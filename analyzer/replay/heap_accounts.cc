@@ -49,6 +49,11 @@ void HeapAccounts::Apply(const ChangeBatch& batch) {
       case ChangeKind::kRetained:
         Show(change);
         break;
+      case ChangeKind::kPlaced:
+        options_.on_snapshot(change.birth,
+                             {change.address, change.bytes, rates_.Weight(change.rate, change.bytes),
+                              totals_.row(RowOf(change.pool, change.stack)).site});
+        break;
       case ChangeKind::kTick:
         Tick(change.time);
         break;

@@ -2,9 +2,9 @@
 //
 //   events -> HeapMatcher -> changes -> HeapAccounts -> rows, sites, buckets
 //
-// The matcher knows addresses and which object an event means; the accounts know amounts and never see an
-// address. Changes are in the order of the replay, in batches that travel through a ChangeQueue. A batch owns
-// everything its changes point to.
+// The matcher knows addresses and which object an event means; the accounts know amounts. Changes are in the
+// order of the replay, in batches that travel through a ChangeQueue. A batch owns everything its changes
+// point to.
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 #define PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 
@@ -29,6 +29,7 @@ enum class ChangeKind : uint8_t {
   kTagged,  // became a tensor's storage
   kUntagged,
   kRetained,  // is alive at the end; changes nothing
+  kPlaced,    // lies at `address` at the moment numbered `birth`; changes nothing
   kTick,      // it is `time` now: buckets end, readings are due
   kDevice,    // `index` into ChangeBatch::devices
   kFold,      // `index` into ChangeBatch::folds
@@ -48,9 +49,12 @@ struct Change {
     uint64_t time;
     uint64_t index;
   };
-  uint64_t object_bytes;  // of kRetained: the whole object, where `bytes` are a part
-  uint32_t stack;         // node of the trace
-  uint32_t birth;         // bucket
+  union {
+    uint64_t object_bytes;  // of kRetained: the whole object, where `bytes` are a part
+    uint64_t address;       // of kPlaced
+  };
+  uint32_t stack;  // node of the trace
+  uint32_t birth;  // bucket
   ChangeKind kind;
   Pool pool;
   uint8_t rate;  // which sampling rate it was recorded at

@@ -91,6 +91,10 @@ void HeapMatcher::Tick(uint64_t tsc) {
   while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
     ++ledger_next_;
   }
+  const size_t first_snapshot = snapshot_next_;
+  while (snapshot_next_ < options_.snapshot_times.size() && tsc >= options_.snapshot_times[snapshot_next_]) {
+    ++snapshot_next_;
+  }
   while (rate_next_ < definitions_.rates.size() && tsc >= definitions_.rates[rate_next_].tsc) {
     rates_.Add(definitions_.rates[rate_next_++].rate);
   }
@@ -107,12 +111,14 @@ void HeapMatcher::Tick(uint64_t tsc) {
                .flags = 0,
                .label = 0});
   if (is_over) AppendRetained();
+  for (size_t i = first_snapshot; i < snapshot_next_; ++i) AppendPlaces(static_cast<uint32_t>(i));
 
   next_tick_ = doomed_.empty() ? UINT64_MAX : doomed_.top().latest + 1;
   const auto next = [this](uint64_t time) { next_tick_ = std::min(next_tick_, time); };
   if (label_next_ < options_.labels.size()) next(options_.labels[label_next_].begin);
   if (bucket_ < options_.bucket_ends.size()) next(options_.bucket_ends[bucket_]);
   if (ledger_next_ < definitions_.ledger.size()) next(definitions_.ledger[ledger_next_].tsc);
+  if (snapshot_next_ < options_.snapshot_times.size()) next(options_.snapshot_times[snapshot_next_]);
   if (rate_next_ < definitions_.rates.size()) next(definitions_.rates[rate_next_].tsc);
 }
 
@@ -344,6 +350,26 @@ void HeapMatcher::Rare(const trace::Record& r) {
     batch->folds.push_back(r.fold);
     append(ChangeKind::kFold, batch->folds.size() - 1);
   }
+}
+
+// Appends everything live, where it lies.
+void HeapMatcher::AppendPlaces(uint32_t moment) {
+  if (!options_.on_snapshot) return;
+  const auto append = [&](const LiveObject& object, Pool pool) {
+    Change change{.bytes = object.bytes,
+                  .stack = object.stack,
+                  .birth = moment,
+                  .kind = ChangeKind::kPlaced,
+                  .pool = pool,
+                  .rate = static_cast<uint8_t>(object.rate),
+                  .flags = 0,
+                  .label = 0};
+    change.address = object.address;
+    out_.Append(change);
+  };
+  live_.ForEach([&](const LiveObject& object) { append(object, Pool::kHeap); });
+  python_.ForEach([&](const LiveObject& object) { append(object, Pool::kPython); });
+  mappings_.AppendPlaces(moment);
 }
 
 // Appends what is live. Once: what comes later is teardown.

@@ -94,6 +94,7 @@ class HeapMatcher {
   void End(const LiveObject& object, Pool pool, const Parts* parts);
   void EndLive(LiveObject* object);
   void Tag(LiveObject* object, bool is_tensor);
+  void AppendPlaces(uint32_t moment);
   void AppendRetained();
   void AppendRetained(const LiveObject& object, Pool pool, const Parts* parts);
   void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth, uint64_t bytes, uint8_t rate) {
@@ -127,6 +128,7 @@ class HeapMatcher {
   size_t ledger_next_ = 0;
   size_t rate_next_ = 0;
   size_t label_next_ = 0;
+  size_t snapshot_next_ = 0;
   uint8_t birth_flags_ = kNoLabel & (0xff << kObjectLabelShift);  // of what is born now
   uint64_t next_tick_ = 0;
 };

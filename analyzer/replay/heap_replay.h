@@ -77,6 +77,14 @@ struct BirthLabel {
   uint8_t label;
 };
 
+// A block as it lies in memory.
+struct PlacedBlock {
+  uint64_t address;
+  uint64_t bytes;
+  double weight;  // how many such blocks it stands for
+  uint32_t site;
+};
+
 struct ReplayOptions {
   // Times at which buckets 0, 1, ... end, ascending; what comes after the last is one more bucket.
   std::vector<uint64_t> bucket_ends;
@@ -86,6 +94,10 @@ struct ReplayOptions {
   ReplayObserver* observer = nullptr;  // may be null
   // Called for everything live at the end of last_bucket. May be empty.
   std::function<void(const LiveView& object)> on_retained;
+  // Moments, ascending, at which everything live is shown with its address; `moment` is an index into them.
+  // For the pages that a forked child shares with this process.
+  std::vector<uint64_t> snapshot_times;
+  std::function<void(size_t moment, const PlacedBlock& block)> on_snapshot;
   // Ascending in time: phases of the training loop. May be empty.
   std::vector<BirthLabel> labels;
   // Which site a stack belongs to, asked once per (pool, canonical node). Sites are numbered from 0.

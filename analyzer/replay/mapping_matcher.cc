@@ -64,6 +64,16 @@ void MappingMatcher::AppendRetained() {
   });
 }
 
+void MappingMatcher::AppendPlaces(uint32_t moment) {
+  mappings_.ForEach([&](const MappingPiece& piece) {
+    if (!HasRows(static_cast<Pool>(piece.mapping.kind))) return;
+    Change change = ChangeOf(ChangeKind::kPlaced, piece.mapping, piece.bytes());
+    change.address = piece.begin;
+    change.birth = moment;
+    out_.Append(change);
+  });
+}
+
 Pool MappingMatcher::PoolOf(const trace::MapRecord& map) const {
   if (map.kind == trace::MapKind::kFile) return Pool::kFile;
   if (map.kind == trace::MapKind::kShared) return Pool::kShared;

@@ -25,6 +25,8 @@ class MappingMatcher {
 
   // Appends what is mapped now as kRetained.
   void AppendRetained();
+  // And as kPlaced.
+  void AppendPlaces(uint32_t moment);
 
  private:
   Pool PoolOf(const trace::MapRecord& map) const;

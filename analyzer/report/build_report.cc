@@ -17,9 +17,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "analyzer/report/process_facts.h"
+#include "analyzer/report/row_order.h"
 #include "analyzer/report/stack_tree.h"
 #include "analyzer/report/tensor_curves.h"
 #include "analyzer/report/verdict_words.h"
+#include "analyzer/report/worker_pass.h"
 #include "analyzer/symbols/source_text.h"
 
 namespace plateau::report {
@@ -113,25 +115,20 @@ class ReportBuilder {
   }
 
  private:
-  // Forked workers come first: what they copy of their parent's pages belongs to the parent's verdict.
+  // Forked workers come first: what they copy of their parent's pages belongs to the parent's verdict. Of
+  // each only that is kept; however many there are, one process is in memory at a time.
   void AnalyzeWorkers() {
     absl::flat_hash_set<uint32_t> pids;
     for (const reader::TraceFile& trace : recording_.traces) pids.insert(trace.header.pid);
     for (const reader::TraceFile& trace : recording_.traces) {
       if (!pids.contains(trace.header.parent_pid)) continue;
-      auto pass = AnalyzeProcess(trace.path, options_.process, &symbolizer_);
-      if (!pass.ok() || (*pass)->definitions.Info("role") != "forked worker") continue;
-      workers_[trace.header.parent_pid].push_back(WorkerOf(**pass));
-      analyzed_[trace.path] = *std::move(pass);
+      auto worker = ReadWorker(trace.path, options_.process.threads);
+      if (worker.ok() && worker->has_value())
+        workers_[trace.header.parent_pid].push_back(**std::move(worker));
     }
   }
 
   absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const reader::TraceFile& trace) {
-    if (const auto done = analyzed_.find(trace.path); done != analyzed_.end()) {
-      std::unique_ptr<ProcessPass> pass = std::move(done->second);
-      analyzed_.erase(done);
-      return pass;
-    }
     ProcessOptions options = options_.process;
     if (const auto found = workers_.find(trace.header.pid); found != workers_.end())
       options.workers = found->second;
@@ -217,17 +214,9 @@ class ReportBuilder {
   // Rows into sites, leftovers and the stack tree.
   void AddRows(const ProcessPass& pass) {
     const size_t process = headlines_.size() - 1;
+    const std::string name = absl::StrCat(pass.reader->header().pid, " ", model_.processes[process].role);
     std::vector<int32_t> model_site(pass.site_count(), -1);
-    std::vector<uint32_t> order(pass.row_count());
-    std::iota(order.begin(), order.end(), 0);
-    const auto weight = [&pass](uint32_t row) {
-      const replay::StackRow& r = pass.Row(row);
-      return std::tuple(r.live_bytes + r.peak_bytes, r.alloc_bytes);
-    };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
-    size_t leaves = 0;
-    for (const uint32_t row_index : order) {
+    const auto add = [&](uint32_t row_index, bool with_stack) {
       const replay::StackRow& row = pass.Row(row_index);
       const Amounts amounts(row);
       const bool is_device = pass.IsDeviceSite(row.site);
@@ -238,24 +227,31 @@ class ReportBuilder {
       if (row.node == 0) {
         amounts.AddTo(&LeftoverNamed("[no stack]", "allocated where the stack could not be walked"));
         AddToTree({{.function = "[no stack]"}}, amounts, -1, is_device);
-        continue;
+        return;
       }
       int32_t& site_index = model_site[row.site];
       if (site_index < 0) site_index = static_cast<int32_t>(SiteIndex(pass, row.site));
       Site& site = model_.sites[site_index];
       amounts.AddTo(&site);
       site.free_count += amounts.free_count;
-      Share& share = ShareOf(&site, process, pass);
+      Share& share = ShareOf(&site, name);
       share.retained_bytes += amounts.retained_bytes;
       share.retained_count += amounts.retained_count;
       share.peak_bytes += amounts.peak_bytes;
       share.temporary_bytes += amounts.temporary_bytes;
-      if (options_.with_stacks && ++leaves <= options_.max_stacks) {
+      if (with_stack) {
         AddToTree(pass.names->Stack(row.node), amounts, site_index, is_device);
-      } else {
+      } else if (is_device) {
         AddToTree({{.function = "[other stacks]"}}, amounts, -1, is_device);
+      } else {
+        if (other_stacks_ < 0) other_stacks_ = tree_.IndexOf({{.function = "[other stacks]"}});
+        amounts.AddTo(&model_.stacks[other_stacks_]);
       }
-    }
+    };
+    const RowOrder order = OrderRows(pass, options_.with_stacks ? options_.max_stacks : 0);
+    size_t leaves = 0;
+    for (const uint32_t row : order.first) add(row, pass.Row(row).node != 0 && ++leaves <= order.with_stack);
+    for (const uint32_t row : order.rest) add(row, false);
     for (size_t site = 0; site < pass.site_count(); ++site) {
       if (model_site[site] >= 0) AddOpinion(pass, site, static_cast<size_t>(model_site[site]), process);
     }
@@ -296,10 +292,9 @@ class ReportBuilder {
     return model_.sites.size() - 1;
   }
 
-  Share& ShareOf(Site* site, size_t process, const ProcessPass& pass) {
-    const std::string name = absl::StrCat(pass.reader->header().pid, " ", model_.processes[process].role);
-    if (site->processes.empty() || site->processes.back().name != name)
-      site->processes.push_back({.name = name});
+  static Share& ShareOf(Site* site, const std::string& process) {
+    if (site->processes.empty() || site->processes.back().name != process)
+      site->processes.push_back({.name = process});
     return site->processes.back();
   }
 
@@ -537,12 +532,12 @@ class ReportBuilder {
   }
 
   absl::flat_hash_map<uint32_t, std::vector<series::WorkerSeries>> workers_;  // by the pid of their parent
-  absl::flat_hash_map<std::string, std::unique_ptr<ProcessPass>> analyzed_;   // by path
   const reader::Recording& recording_;
   const BuildOptions& options_;
   ReportModel model_;
   FrameTable frames_;
   StackTree tree_;
+  int32_t other_stacks_ = -1;  // in the tree
   symbols::Symbolizer symbolizer_;
   symbols::SourceText source_;
   absl::flat_hash_map<std::string, size_t> sites_;

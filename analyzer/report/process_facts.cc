@@ -117,7 +117,6 @@ std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
     const series::LedgerParts& parts = pass.analysis.ledger[i];
     o.live_bytes = Round(parts.live);
     o.allocator_gap_bytes = Round(parts.allocator_gap);
-    o.allocator_gap_is_estimated = s.allocator_held <= 0;
     o.own_bytes = Round(parts.own);
     o.tensor_bytes = Round(pass.replay.ledger[i].tensor_bytes);
     o.tensor_count = Round(pass.replay.ledger[i].tensor_count);
@@ -127,24 +126,6 @@ std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
     out.push_back(o);
   }
   return out;
-}
-
-series::WorkerSeries WorkerOf(const ProcessPass& pass) {
-  series::WorkerSeries worker;
-  worker.pid = static_cast<int>(pass.reader->header().pid);
-  for (size_t i = 0; i < pass.definitions.ledger.size(); ++i) {
-    const auto& fields = pass.definitions.ledger[i].fields;
-    const auto dirty = fields.find(trace::LedgerField::kPrivateDirtyBytes);
-    if (dirty == fields.end()) continue;
-    const series::LedgerSample& sample = pass.ledger[i];
-    if (worker.private_bytes.empty()) {
-      const auto shared = fields.find(trace::LedgerField::kSharedBytes);
-      if (shared != fields.end()) worker.shared_at_fork_bytes = static_cast<double>(shared->second);
-    }
-    worker.private_bytes.push_back(std::max(0.0, static_cast<double>(dirty->second) - sample.own));
-    worker.live_bytes.push_back(sample.live + sample.mapped_live);
-  }
-  return worker;
 }
 
 Steps StepsOf(const series::StepClock& clock) {

@@ -21,9 +21,6 @@ std::vector<std::string> SourcesOf(const ProcessPass& pass);
 std::vector<std::pair<std::string, std::string>> LevelsOf(const ProcessPass& pass);
 std::vector<LedgerSample> LedgerOf(const ProcessPass& pass);
 
-// What a forked worker has copied of its parent's pages, reading by reading, beside what it allocated itself.
-// Empty arrays when the ledger of the process has no such readings: it was not forked.
-series::WorkerSeries WorkerOf(const ProcessPass& pass);
 Steps StepsOf(const series::StepClock& clock);
 std::vector<Phase> PhasesOf(const ProcessPass& pass);
 

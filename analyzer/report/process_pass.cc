@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/status_macros.h"
+#include "analyzer/report/ledger_samples.h"
 #include "analyzer/series/phase_map.h"
 #include "analyzer/symbols/demangle.h"
 #include "analyzer/symbols/python_lines.h"
@@ -133,37 +134,30 @@ void ChooseStacks(ProcessPass* pass) {
   }
 }
 
-double Field(const replay::TimedLedger& reading, LedgerField field) {
-  const auto it = reading.fields.find(field);
-  return it == reading.fields.end() ? 0 : static_cast<double>(it->second);
-}
-
 std::vector<series::LedgerSample> Ledger(const ProcessPass& pass) {
   std::vector<series::LedgerSample> samples;
   for (size_t i = 0; i < pass.definitions.ledger.size(); ++i) {
     const replay::TimedLedger& reading = pass.definitions.ledger[i];
-    const auto& live = pass.replay.ledger[i].pool_bytes;
-    const auto pool = [&live](Pool p) { return live[static_cast<size_t>(p)]; };
+    const replay::LedgerLive& live = pass.replay.ledger[i];
     const uint32_t bucket = pass.clock.BucketOf(reading.tsc);
     series::LedgerSample s;
     s.time_seconds = pass.Seconds(reading.tsc);
     s.step = std::min(bucket, pass.clock.last_bucket());
-    s.rss_anon = Field(reading, LedgerField::kRssAnonBytes);
-    s.rss_file = Field(reading, LedgerField::kRssFileBytes);
-    s.rss_shmem = Field(reading, LedgerField::kRssShmemBytes);
-    // The same pools as the totals of the report, so that no sample is above the peak.
-    s.mapped_live = pool(Pool::kMmap) + pool(Pool::kPython);
-    s.pool_slack = std::max(0.0, pool(Pool::kArena) - pool(Pool::kPython));
-    s.live = pool(Pool::kHeap);
+    s.rss_anon = LedgerValue(reading, LedgerField::kRssAnonBytes);
+    s.rss_file = LedgerValue(reading, LedgerField::kRssFileBytes);
+    s.rss_shmem = LedgerValue(reading, LedgerField::kRssShmemBytes);
+    s.mapped_live = MappedBytes(live);
+    s.pool_slack = std::max(0.0, PoolBytes(live, Pool::kArena) - PoolBytes(live, Pool::kPython));
+    s.live = HeapBytes(live);
     // Both absent, and so 0, where the allocator was not asked: asking is dear.
-    s.allocator_held =
-        Field(reading, LedgerField::kAllocatorArenaBytes) + Field(reading, LedgerField::kAllocatorMmapBytes);
-    s.live_peak = std::max(pass.replay.ledger[i].live_peak_bytes, s.live + s.mapped_live);
+    s.allocator_held = LedgerValue(reading, LedgerField::kAllocatorArenaBytes) +
+                       LedgerValue(reading, LedgerField::kAllocatorMmapBytes);
+    s.live_peak = std::max(live.live_peak_bytes, s.live + s.mapped_live);
     s.pinned = pass.device->LiveAt(replay::DevicePool::Kind::kPinned, bucket);
     s.device_live = pass.device->LiveAt(replay::DevicePool::Kind::kTensors, bucket);
     s.device_reserved = pass.device->LiveAt(replay::DevicePool::Kind::kReserved, bucket);
-    s.own = Field(reading, LedgerField::kOwnBytes);
-    s.cgroup = Field(reading, LedgerField::kCgroupCurrentBytes);
+    s.own = LedgerValue(reading, LedgerField::kOwnBytes);
+    s.cgroup = LedgerValue(reading, LedgerField::kCgroupCurrentBytes);
     samples.push_back(s);
   }
   return samples;
@@ -177,9 +171,9 @@ std::optional<double> MemoryLimit(const replay::Definitions& definitions, double
   std::optional<double> limit;
   double host = 0;
   for (const replay::TimedLedger& reading : definitions.ledger) {
-    const double bytes = Field(reading, LedgerField::kCgroupLimitBytes);
+    const double bytes = LedgerValue(reading, LedgerField::kCgroupLimitBytes);
     if (bytes > 0 && bytes < kNoLimit && (!limit || bytes < *limit)) limit = bytes;
-    host = std::max(host, Field(reading, LedgerField::kHostLimitBytes));
+    host = std::max(host, LedgerValue(reading, LedgerField::kHostLimitBytes));
   }
   if (host > 0 && limit && *limit >= host) limit.reset();
   if (!limit && host > 0 && peak_bytes > kGoodPart * host) limit = host;

@@ -12,7 +12,7 @@ uint32_t FrameTable::IndexOf(const Frame& frame) {
   return it->second;
 }
 
-StackNode& StackTree::At(const std::vector<Frame>& leaf_first) {
+int32_t StackTree::IndexOf(const std::vector<Frame>& leaf_first) {
   int32_t node = -1;
   for (auto frame = leaf_first.rbegin(); frame != leaf_first.rend(); ++frame) {
     const uint32_t frame_index = frames_.IndexOf(*frame);
@@ -20,7 +20,7 @@ StackNode& StackTree::At(const std::vector<Frame>& leaf_first) {
     if (is_new) nodes_.push_back({.parent = node, .frame = frame_index});
     node = it->second;
   }
-  return nodes_[node];
+  return node;
 }
 
 }  // namespace plateau::report

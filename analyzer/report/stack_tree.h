@@ -29,7 +29,8 @@ class StackTree {
   StackTree(FrameTable* frames, std::vector<StackNode>* nodes) : frames_(*frames), nodes_(*nodes) {}
 
   // The node at the end of a stack given leaf first, made when missing.
-  StackNode& At(const std::vector<Frame>& leaf_first);
+  StackNode& At(const std::vector<Frame>& leaf_first) { return nodes_[IndexOf(leaf_first)]; }
+  int32_t IndexOf(const std::vector<Frame>& leaf_first);
 
  private:
   FrameTable& frames_;

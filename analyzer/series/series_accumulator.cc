@@ -51,13 +51,12 @@ SeriesAccumulator::Site& SeriesAccumulator::At(uint32_t site) {
   return sites_[site];
 }
 
-void SeriesAccumulator::MakeRoom(int64_t step) {
-  last_step_ = std::max(last_step_, step);
-  while (BucketOfStep(last_step_, bucket_steps_) > options_.max_buckets) Coarsen();
+void SeriesAccumulator::MakeRoomUpTo(int64_t step) {
+  last_step_ = step;
+  while (BucketOf(last_step_) > options_.max_buckets) Coarsen();
 }
 
-SeriesAccumulator::Cell& SeriesAccumulator::CellOf(Site& site, int64_t step) {
-  const int64_t bucket = BucketOfStep(step, bucket_steps_);
+SeriesAccumulator::Cell& SeriesAccumulator::NewCell(Site& site, int64_t bucket) {
   if (site.cells.empty()) site.first_bucket = bucket;
   if (bucket < site.first_bucket) {  // born before anything else we saw of this site
     const size_t missing = static_cast<size_t>(site.first_bucket - bucket);
@@ -93,6 +92,7 @@ void SeriesAccumulator::Coarsen() {
   MergePairs(live_, 0, [](double& into, double from) { into = from; });
   MergePairs(live_peak_, 0, [](double& into, double from) { into = std::max(into, from); });
   bucket_steps_ *= 2;
+  ++width_shift_;
 }
 
 void SeriesAccumulator::BeginStep(Site& site, int64_t step) {
@@ -108,7 +108,7 @@ void SeriesAccumulator::BeginStep(Site& site, int64_t step) {
 }
 
 void SeriesAccumulator::NoteLive(double change, int64_t step) {
-  const size_t bucket = static_cast<size_t>(BucketOfStep(step, bucket_steps_));
+  const size_t bucket = static_cast<size_t>(BucketOf(step));
   if (bucket >= live_.size()) {
     live_.resize(bucket + 1, live_now_);
     live_peak_.resize(bucket + 1, live_now_);

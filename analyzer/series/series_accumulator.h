@@ -103,16 +103,25 @@ class SeriesAccumulator final : public SiteSeriesSource {
   };
 
   Site& At(uint32_t site);
-  Cell& CellOf(Site& site, int64_t step);
+  int64_t BucketOf(int64_t step) const { return step <= 0 ? 0 : (step + bucket_steps_ - 1) >> width_shift_; }
+  Cell& CellOf(Site& site, int64_t step) {
+    const size_t index = static_cast<size_t>(BucketOf(step) - site.first_bucket);
+    return index < site.cells.size() ? site.cells[index] : NewCell(site, BucketOf(step));
+  }
+  Cell& NewCell(Site& site, int64_t bucket);
   void BeginStep(Site& site, int64_t step);
   void Born(Site& site, double bytes, double count, double weight, int64_t step);
   void Died(Site& site, int64_t birth_step, double bytes, double count, double weight, int64_t step);
   void NoteLive(double change, int64_t step);
-  void MakeRoom(int64_t step);
+  void MakeRoom(int64_t step) {
+    if (step > last_step_) MakeRoomUpTo(step);
+  }
+  void MakeRoomUpTo(int64_t step);
   void Coarsen();
 
   Options options_;
-  int64_t bucket_steps_ = 1;
+  int64_t bucket_steps_ = 1;  // a power of two:
+  int width_shift_ = 0;       // of this one
   int64_t last_step_ = 0;
   size_t cells_in_use_ = 0;
   std::vector<Site> sites_;

@@ -13,6 +13,7 @@
 #include "preload/trace/delta_state.h"
 #include "preload/trace/format.h"
 #include "preload/trace/record.h"
+#include "preload/trace/varint.h"
 
 namespace plateau::trace {
 
@@ -40,6 +41,17 @@ enum class BlockStatus {
 // Looks at a block that starts at `data`. On kOk and kOpen `header` and `payload` are set.
 BlockStatus ReadBlock(const uint8_t* data, size_t size, BlockHeader* header, std::string_view* payload);
 
+// An allocation or free: what nearly all records of a trace are.
+struct HotRecord {
+  uint64_t tsc;
+  uint64_t address;
+  uint64_t bytes;   // 0 for a free
+  uint32_t stack;   // 0 for a free
+  RecordKind kind;  // kAlloc, kFree, kAllocIn or kFreeIn
+  bool is_realloc;
+  bool has_time;
+};
+
 // Iterates over the records of one kEvents payload (decompressed, if it was packed).
 class RecordReader {
  public:
@@ -53,6 +65,10 @@ class RecordReader {
 
   // False at the end or at damage; damaged() tells which.
   bool Next(Record* record);
+
+  // Takes the next record if it is a hot one and can be read at once. False: nothing has happened, ask
+  // Next().
+  bool NextHot(HotRecord* record);
 
   bool damaged() const { return damaged_; }
   size_t offset() const {
@@ -74,6 +90,58 @@ class RecordReader {
   uint8_t run_left_ = 0;  // nodes of a run still to be given
   DeltaState last_ = {};
 };
+
+inline bool RecordReader::NextHot(HotRecord* record) {
+  constexpr ptrdiff_t kMostBytes = 1 + 4 * 8 + 8;  // so that every number can be read as eight bytes
+  if (end_ - p_ < kMostBytes || run_left_ != 0 || damaged_) return false;
+  const uint8_t tag = *p_;
+  const uint8_t flags = tag >> 3;
+  const Op op = static_cast<Op>(tag & 7);
+  const uint8_t* p = p_ + 1;
+  uint64_t value = 0, time = 0;
+  if (op == Op::kFree || op == Op::kFreeIn) {
+    uint64_t* const last = op == Op::kFree ? &last_.address : &last_.in_any_address;
+    if ((p = GetShortVarint(p, &value)) == nullptr) return false;
+    const bool has_time = (flags & kFreeTime) != 0;
+    if (has_time && (p = GetShortVarint(p, &time)) == nullptr) return false;
+    *last += static_cast<uint64_t>(UnZigZag(value)) << ((flags & kFreeUnaligned) ? 0 : 4);
+    last_.tsc += time;
+    const bool is_realloc = op == Op::kFree && (flags & kFreeRealloc) != 0;
+    *record = {last_.tsc,  *last,   0, 0, op == Op::kFree ? RecordKind::kFree : RecordKind::kFreeIn,
+               is_realloc, has_time};
+  } else if (op == Op::kAlloc || op == Op::kAllocIn) {
+    const bool is_in = op == Op::kAllocIn;
+    uint64_t bytes = is_in ? last_.in_bytes : last_.bytes;
+    uint64_t delta = 0;
+    if (!is_in && (p = GetShortVarint(p, &delta)) == nullptr) return false;
+    if (!(flags & kAllocSameSize) && (p = GetShortVarint(p, &bytes)) == nullptr) return false;
+    if (is_in && (p = GetShortVarint(p, &delta)) == nullptr) return false;
+    if (!(flags & kAllocSameStack) && (p = GetShortVarint(p, &value)) == nullptr) return false;
+    const bool has_time = (flags & kAllocTime) != 0;
+    if (has_time && (p = GetShortVarint(p, &time)) == nullptr) return false;
+    uint64_t* const last = is_in ? &last_.in_address[InClass(bytes)] : &last_.address;
+    *last += static_cast<uint64_t>(UnZigZag(delta)) << ((flags & kAllocUnaligned) ? 0 : 4);
+    last_.stack += static_cast<uint32_t>(UnZigZag(value));
+    last_.tsc += time;
+    if (is_in) {
+      last_.in_bytes = bytes;
+      last_.in_any_address = *last;
+    } else {
+      last_.bytes = bytes;
+    }
+    *record = {last_.tsc,
+               *last,
+               bytes,
+               last_.stack,
+               is_in ? RecordKind::kAllocIn : RecordKind::kAlloc,
+               !is_in && (flags & kAllocRealloc) != 0,
+               has_time};
+  } else {
+    return false;
+  }
+  p_ = p;
+  return true;
+}
 
 // A short English name for messages: "alloc", "module", ...
 const char* RecordKindName(RecordKind kind);

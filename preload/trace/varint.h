@@ -40,6 +40,21 @@ inline const uint8_t* GetVarint(const uint8_t* p, const uint8_t* end, uint64_t* 
   return nullptr;
 }
 
+// Reads a number of at most 8 bytes without a branch on its length, for when at least 8 bytes can be read at
+// `p`. nullptr when it is longer: ask GetVarint() then.
+inline const uint8_t* GetShortVarint(const uint8_t* p, uint64_t* value) {
+  uint64_t word;
+  __builtin_memcpy(&word, p, sizeof(word));
+  const uint64_t ends = ~word & 0x8080808080808080u;
+  if (ends == 0) [[unlikely]]
+    return nullptr;
+  word &= (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7fu;  // the bytes of this number, 7 bits of each
+  word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
+  word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
+  *value = (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
+  return p + (__builtin_ctzll(ends) + 1) / 8;
+}
+
 constexpr uint64_t ZigZag(int64_t value) {
   return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
 }

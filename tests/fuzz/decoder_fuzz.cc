@@ -9,6 +9,7 @@
 using plateau::trace::BlockHeader;
 using plateau::trace::BlockStatus;
 using plateau::trace::FileHeader;
+using plateau::trace::HotRecord;
 using plateau::trace::Record;
 using plateau::trace::RecordReader;
 
@@ -49,6 +50,13 @@ void ReadRecords(const BlockHeader& header, std::string_view payload) {
     if (++records > 4 * payload.size()) std::abort();  // a byte holds at most four, of a run of nodes
   }
   if (reader.offset() > payload.size()) std::abort();
+  // With the short cut for hot records it must end in the same place with as many of them.
+  RecordReader hot_reader(header, payload);
+  HotRecord hot;
+  size_t hot_records = 0;
+  while (hot_reader.NextHot(&hot) || hot_reader.Next(&record)) ++hot_records;
+  if (hot_records != records || hot_reader.offset() != reader.offset()) std::abort();
+  if (hot_reader.damaged() != reader.damaged()) std::abort();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The encoder and the decoder as a pair: what goes in comes out, and nothing half-written is ever visible.
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -12,6 +13,41 @@
 namespace plateau::trace {
 namespace {
 
+// Reads the block once more, hot records by NextHot(): they must be what Next() gave.
+void ExpectTheSameByNextHot(const SampleBlock& block, const std::vector<Record>& records) {
+  RecordReader reader(block.header(), block.payload());
+  Record record;
+  HotRecord hot;
+  for (const Record& expected : records) {
+    if (!reader.NextHot(&hot)) {
+      ASSERT_TRUE(reader.Next(&record));
+      ASSERT_EQ(record.kind, expected.kind);
+      ASSERT_EQ(record.tsc, expected.tsc);
+      continue;
+    }
+    ASSERT_EQ(hot.kind, expected.kind);
+    ASSERT_EQ(hot.tsc, expected.tsc);
+    ASSERT_EQ(hot.has_time, expected.has_time);
+    if (hot.kind == RecordKind::kAlloc) {
+      const AllocRecord& alloc = expected.alloc;
+      ASSERT_EQ(std::tuple(hot.address, hot.bytes, hot.stack, hot.is_realloc),
+                std::tuple(alloc.address, alloc.bytes, alloc.stack, alloc.is_realloc));
+    } else if (hot.kind == RecordKind::kAllocIn) {
+      const AllocInRecord& alloc = expected.alloc_in;
+      ASSERT_EQ(std::tuple(hot.address, hot.bytes, hot.stack),
+                std::tuple(alloc.address, alloc.bytes, alloc.stack));
+    } else if (hot.kind == RecordKind::kFree) {
+      ASSERT_EQ(std::tuple(hot.address, hot.is_realloc),
+                std::tuple(expected.free.address, expected.free.is_realloc));
+    } else {
+      ASSERT_EQ(hot.kind, RecordKind::kFreeIn);
+      ASSERT_EQ(hot.address, expected.free_in.address);
+    }
+  }
+  EXPECT_FALSE(reader.NextHot(&hot));
+  EXPECT_FALSE(reader.Next(&record));
+}
+
 std::vector<Record> ReadAll(const SampleBlock& block) {
   RecordReader reader(block.header(), block.payload());
   std::vector<Record> records;
@@ -19,6 +55,7 @@ std::vector<Record> ReadAll(const SampleBlock& block) {
   while (reader.Next(&record)) records.push_back(record);
   EXPECT_FALSE(reader.damaged());
   EXPECT_EQ(records.size(), block.header().record_count);
+  ExpectTheSameByNextHot(block, records);
   return records;
 }
 
