@@ -167,12 +167,13 @@ void SampleLedger(ThreadBuffer* buffer, LedgerReason reason) {
   const uint64_t now = Now();
   // One thread samples, the others go on.
   uint64_t last = g_last_tsc.load(std::memory_order_relaxed);
-  if (last != 0 && now - last < TicksOfMs(kMinIntervalMs) && reason != LedgerReason::kEnd) return;
-  if (!g_last_tsc.compare_exchange_strong(last, now, std::memory_order_relaxed)) return;
   // A trace that was made coarser gets fewer samples too.
   const uint32_t coarser = g_rate.coarsened.load(std::memory_order_relaxed);
-  const uint64_t interval_ms = kLedgerIntervalMs << (coarser < 8 ? coarser / 2 : 4);
-  g_next_ledger_tsc.store(now + TicksOfMs(interval_ms), std::memory_order_relaxed);
+  const unsigned shift = coarser < kMaxCoarser ? 2 * coarser : 2 * kMaxCoarser;
+  const uint64_t min_ticks = TicksOfMs(kMinIntervalMs << shift);
+  if (last != 0 && now - last < min_ticks && reason != LedgerReason::kEnd) return;
+  if (!g_last_tsc.compare_exchange_strong(last, now, std::memory_order_relaxed)) return;
+  g_next_ledger_tsc.store(now + TicksOfMs(kLedgerIntervalMs << shift), std::memory_order_relaxed);
 
   trace::LedgerRecord record;
   record.count = 0;

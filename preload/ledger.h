@@ -18,6 +18,7 @@ namespace plateau {
 
 inline constexpr uint64_t kLedgerIntervalMs = 1000;
 inline constexpr uint64_t kMinIntervalMs = 50;
+inline constexpr uint32_t kMaxCoarser = 5;  // both intervals grow by 4 with each coarsening, so often at most
 // Larger requests are not served from libc's per-thread cache.
 inline constexpr uint64_t kUncachedBytes = 1040;
 

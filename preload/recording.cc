@@ -225,8 +225,7 @@ ThreadBuffer* MakeBuffer(ThreadState& t) {
   t.saved_totals = buffer->totals();
   WatchThreadEnd(t);
   buffer->random().Seed(Now() ^ reinterpret_cast<uintptr_t>(&t) ^ (uint64_t{buffer->stream()} << 32));
-  t.saved_countdown =
-      static_cast<int64_t>(buffer->random().Gap(g_rate.sample_bytes.load(std::memory_order_relaxed)));
+  t.saved_countdown = buffer->DrawGap(g_rate.sample_bytes.load(std::memory_order_relaxed));
   char name[17] = {};
   sys::Call(SYS_prctl, PR_GET_NAME, sys::Arg(name));
   const uint32_t thread_id = static_cast<uint32_t>(sys::Gettid());
@@ -271,9 +270,11 @@ void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes) {
 void KeepSizeLimit(ThreadBuffer* buffer) {
   const uint64_t limit = g_options.max_trace;
   if (limit == 0) return;
-  // The k-th change comes when all but 2^-k of the space is used, and makes events four times rarer: each
-  // stage lasts longer than the one before, and the space is never used up.
-  if (g_sink.file_bytes() > limit - limit / 16 && !g_rate.full.exchange(true, std::memory_order_relaxed)) {
+  // The k-th change comes when all but 2^-k of the events' space is used, and makes them four times rarer:
+  // each stage lasts twice as long as the one before. What grows with the steps and not with the events
+  // (marks, the ledger) may use the rest of the space too; the sink writes nothing beyond the limit.
+  const uint64_t space = limit - limit / 16;
+  if (g_sink.file_bytes() > space && !g_rate.full.exchange(true, std::memory_order_relaxed)) {
     buffer->StampTime();
     buffer->Append([&](trace::BlockWriter& w) {
       return w.Rate({trace::Mode::kOff, g_rate.exact_from.load(std::memory_order_relaxed),
@@ -283,7 +284,7 @@ void KeepSizeLimit(ThreadBuffer* buffer) {
   }
   const uint32_t level = g_rate.coarsened.load(std::memory_order_relaxed);
   if (level >= 24 || g_rate.full.load(std::memory_order_relaxed) ||
-      g_sink.file_bytes() < limit - (limit >> (level + 1)))
+      g_sink.file_bytes() < space - (space >> (level + 1)))
     return;
   uint32_t expected = level;
   if (!g_rate.coarsened.compare_exchange_strong(expected, level + 1)) return;

@@ -56,9 +56,9 @@ void GiveBackSharedBuffer(ThreadState& t);
 void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes);
 
 // After a block was written: makes the sampling coarser when the trace approaches its limit. In exact mode
-// the frees of what was recorded must all follow, so its traces still grow, slower; at 15/16 of the limit its
-// events end, which a RATE record with Mode::kOff says. In default mode frees are as rare as allocations and
-// this is never reached.
+// the frees of what was recorded must all follow, so its traces still grow, slower. At 15/16 of the limit
+// events end, which a RATE record with Mode::kOff says; in default mode that takes thousands of times as long
+// as the first half did (docs/recording.md has the sum).
 void KeepSizeLimit(ThreadBuffer* buffer);
 
 // Sum of the exact counters of all threads.

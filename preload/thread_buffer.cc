@@ -100,7 +100,9 @@ void ThreadBuffer::KeepDefinitions() {
   const trace::BlockHeader lost = *block_;
   auto* copy = static_cast<uint8_t*>(ArenaMap(trace::kSlotBytes));
   if (copy != nullptr) std::memcpy(copy, payload(), lost.payload_bytes);
-  writer_.Start(block_, payload(), trace::kSlotPayloadBytes, slot_->stream, lost.seq + 1, Now());
+  // A number that never comes is damage to a reader; what the size limit took is a drop and no damage.
+  const uint32_t seq = g_sink.is_full() ? lost.seq : lost.seq + 1;
+  writer_.Start(block_, payload(), trace::kSlotPayloadBytes, slot_->stream, seq, Now());
   if (copy == nullptr) return;
   trace::RecordReader reader(lost, {reinterpret_cast<char*>(copy), lost.payload_bytes});
   trace::Record record;

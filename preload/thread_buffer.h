@@ -69,6 +69,12 @@ class ThreadBuffer {
   }
 
   GapRandom& random() { return random_; }
+  // The countdown of the next gap, and the mean that the last one was drawn with.
+  int64_t DrawGap(uint64_t mean_bytes) {
+    gap_mean_bytes_ = mean_bytes;
+    return static_cast<int64_t>(random_.Gap(mean_bytes));
+  }
+  uint64_t gap_mean_bytes() const { return gap_mean_bytes_; }
   trace::Totals* totals() { return &slot_->totals; }
   uint32_t stream() const { return slot_->stream; }
   trace::BlockWriter& writer() { return writer_; }
@@ -82,6 +88,7 @@ class ThreadBuffer {
   trace::SlotHeader* slot_;
   trace::BlockHeader* block_;
   GapRandom random_;
+  uint64_t gap_mean_bytes_;
   uint32_t events_until_time_;
   bool capture_is_ready_;
   ThreadBuffer* next_free_;

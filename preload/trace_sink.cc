@@ -75,6 +75,7 @@ static_assert(std::is_trivially_destructible_v<TraceSink>);
 
 bool TraceSink::Open(const Options& options, std::string_view program) {
   reported_ = false;
+  is_full_ = false;
   if (!CreateFile(options, program)) return false;
   if (!MapHeader()) return false;
 
@@ -249,6 +250,8 @@ uint8_t* TraceSink::AddExtent() {
     uint64_t end = __atomic_load_n(&header_->data_end, __ATOMIC_RELAXED);
     do {
       offset = RoundUp(end, kPageBytes);
+      const uint64_t limit = header_->max_trace_bytes;
+      if (limit != 0 && offset + trace::kExtentBytes > limit && extent_count_ > 0) return nullptr;
     } while (!__atomic_compare_exchange_n(&header_->data_end, &end, offset + trace::kExtentBytes, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     // The file covers the extent; its slots stay holes until they are reserved.
@@ -297,7 +300,15 @@ bool TraceSink::WriteBlock(const trace::BlockHeader& open, const uint8_t* payloa
   const uint64_t tsc = Now();
   const trace::BlockHeader sealed = trace::SealedHeader(open, payload, tsc);
   const uint64_t size = RoundUp(sizeof(sealed) + sealed.payload_bytes, trace::kBlockAlign);
-  const uint64_t offset = __atomic_fetch_add(&header_->data_end, size, __ATOMIC_RELAXED);
+  uint64_t offset = __atomic_load_n(&header_->data_end, __ATOMIC_RELAXED);
+  do {
+    if (header_->max_trace_bytes != 0 && offset + size > header_->max_trace_bytes) {
+      CountDrop(trace::DropReason::kLimit, sealed.record_count, sealed.payload_bytes);
+      __atomic_store_n(&is_full_, true, __ATOMIC_RELAXED);
+      return false;
+    }
+  } while (!__atomic_compare_exchange_n(&header_->data_end, &offset, offset + size, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
   const int error = WriteAll(offset, &sealed, sizeof(sealed), payload, sealed.payload_bytes);
   if (error != 0) {
     // The space was not used; give it back when nobody came after us, so that retries do not stretch the

@@ -58,6 +58,8 @@ class TraceSink {
 
   trace::FileHeader* header() { return header_; }
   bool is_open() const { return header_ != nullptr; }
+  // The size limit has kept a block from being written.
+  bool is_full() const { return __atomic_load_n(&is_full_, __ATOMIC_RELAXED); }
   bool shared() const { return shared_; }
   // Bytes of the file in use.
   uint64_t file_bytes() const;
@@ -95,6 +97,7 @@ class TraceSink {
   trace::FileHeader* header_ = nullptr;
   bool shared_ = false;
   bool reported_ = false;
+  bool is_full_ = false;
   uint64_t device_ = 0;
   uint64_t inode_ = 0;
   Extent extents_[trace::kMaxExtents] = {};

@@ -23,9 +23,10 @@ bool Choose(ThreadState& t, size_t bytes, ThreadBuffer* buffer) {
     t.saved_countdown = left;
     return false;
   }
-  t.saved_countdown =
-      static_cast<int64_t>(buffer->random().Gap(g_rate.sample_bytes.load(std::memory_order_relaxed)));
-  return true;
+  const uint64_t mean_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
+  const bool keeps = buffer->random().Keeps(buffer->gap_mean_bytes(), mean_bytes);
+  t.saved_countdown = buffer->DrawGap(mean_bytes);
+  return keeps;
 }
 
 bool IsExact() { return g_options.mode == trace::Mode::kExact; }

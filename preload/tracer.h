@@ -24,7 +24,7 @@ bool Enabled();
 bool InHook();
 
 // Marks a region whose allocations, maps and frees on this thread are not the program's (calls into dlsym,
-// libunwind, ...). Nests.
+// the interpreter, ...). Nests.
 class HookGuard {
  public:
   HookGuard();

@@ -17,9 +17,10 @@ namespace plateau::replay {
 // Probability that a request of this size is recorded.
 inline double RecordedProbability(const trace::RateRecord& rate, uint64_t bytes) {
   if (rate.mode == trace::Mode::kExact || rate.sample_bytes == 0 || bytes >= rate.exact_from_bytes) return 1;
-  // The shim counts an empty request as one byte, else it could never be sampled.
-  const double size = bytes == 0 ? 1.0 : static_cast<double>(bytes);
-  return -std::expm1(-size / static_cast<double>(rate.sample_bytes));
+  // The shim never samples an empty request; one that is in the trace came there otherwise and stands for
+  // itself.
+  if (bytes == 0) return 1;
+  return -std::expm1(-static_cast<double>(bytes) / static_cast<double>(rate.sample_bytes));
 }
 
 inline double SampleVariance(double probability, uint64_t bytes) {

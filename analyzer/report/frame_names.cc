@@ -1,5 +1,6 @@
 #include "analyzer/report/frame_names.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -15,6 +16,23 @@ bool IsStandardLibrary(const Frame& frame) {
   return absl::StartsWith(frame.function, "std::") || absl::StartsWith(frame.function, "__gnu_cxx::") ||
          absl::StartsWith(frame.function, "void std::") || absl::StartsWith(frame.function, "operator new") ||
          absl::StartsWith(frame.file, "/usr/include/");
+}
+
+// A location without a module and with so small an offset is no address: the stack was cut there, and the
+// offset says why (unwind::StackEnd).
+constexpr uint64_t kFirstAddress = 4096;
+
+std::string TruncationName(uint64_t reason) {
+  static constexpr const char* kReasons[] = {nullptr,
+                                             nullptr,
+                                             "too deep",
+                                             "code made at run time",
+                                             "code without unwind information",
+                                             "unwind information not understood",
+                                             "damaged stack",
+                                             "table full"};
+  const char* const words = reason < std::size(kReasons) ? kReasons[reason] : nullptr;
+  return words == nullptr ? "[truncated]" : absl::StrCat("[truncated: ", words, "]");
 }
 
 }  // namespace
@@ -39,6 +57,7 @@ std::vector<Frame> FrameNames::Name(uint32_t location) {
              .kind = "python"}};
   }
   if (where.kind != Kind::kNative) return {{.function = "[unknown frame]"}};
+  if (where.owner == 0 && where.offset < kFirstAddress) return {{.function = TruncationName(where.offset)}};
   if (where.owner == 0 || where.owner >= definitions_.modules.size()) {
     return {{.function = absl::StrCat("0x", absl::Hex(where.offset)), .module = "[no module]"}};
   }

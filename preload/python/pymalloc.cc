@@ -50,6 +50,7 @@ std::atomic<uint8_t>& PoolOf(const void* p) {
 
 constinit thread_local int64_t t_bytes_until_sample = 0;
 constinit thread_local GapRandom t_random;
+constinit thread_local uint64_t t_gap_mean_bytes = 0;
 constinit thread_local bool t_is_seeded = false;
 constinit thread_local bool t_in_arena = false;
 
@@ -65,6 +66,7 @@ int64_t NextGap() {
 #endif
     t_random.Seed(cycles);
   }
+  t_gap_mean_bytes = mean_bytes;
   return static_cast<int64_t>(t_random.Gap(mean_bytes));
 }
 
@@ -79,12 +81,15 @@ void CountPool(const void* p, int change) {
 // The countdown of a thread ended with a request that got `p`. `frame` is that of the hook.
 void Sample(void* p, size_t bytes, const void* frame) {
   const bool is_first = !t_is_seeded && g_options.mode != trace::Mode::kExact;
+  const uint64_t old_mean_bytes = t_gap_mean_bytes;
   t_bytes_until_sample = NextGap();
   if (is_first) {
     // The thread had no gap yet: this request begins its first one.
     t_bytes_until_sample -= static_cast<int64_t>(bytes);
     if (t_bytes_until_sample >= 0) return;
     t_bytes_until_sample = NextGap();
+  } else if (!t_random.Keeps(old_mean_bytes, t_gap_mean_bytes)) {
+    return;
   }
   if (p == nullptr || bytes > g_small_bytes.load(std::memory_order_relaxed) || !Enabled() || InHook()) return;
   if (!g_samples.Insert(reinterpret_cast<uintptr_t>(p), bytes)) return;

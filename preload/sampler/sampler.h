@@ -34,6 +34,16 @@ class GapRandom {
     return static_cast<uint64_t>(-Log(uniform) * static_cast<double>(mean_bytes));
   }
 
+  // Whether the sample at the end of a gap of mean `old_mean` counts when the mean is `new_mean` by now. A
+  // Poisson process of which each point is kept with probability q is a Poisson process of q times the rate,
+  // so no gap needs to be drawn again when the rate changes.
+  bool Keeps(uint64_t old_mean, uint64_t new_mean) {
+    if (old_mean >= new_mean || old_mean == 0) [[likely]]
+      return true;
+    return static_cast<double>(Next() >> 11) * 0x1p-53 * static_cast<double>(new_mean) <
+           static_cast<double>(old_mean);
+  }
+
   // Natural logarithm of a positive normal number, to 1e-9 relative to 1.
   static double Log(double x) {
     uint64_t bits = std::bit_cast<uint64_t>(x);

@@ -29,11 +29,10 @@ PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
   return *reinterpret_cast<const uintptr_t*>(address);
 }
 
-// Whether the frame below `frame` in the array is still its caller: both slots hold what they held. One
-// branch for two words.
-PLATEAU_READS_STACK inline bool CallerIsUnchanged(const Frame* frame) {
+// 0 when the frame below `frame` in the array is still its caller: both slots hold what they held.
+PLATEAU_READS_STACK [[gnu::always_inline]] inline uintptr_t ChangeOfCaller(const Frame* frame) {
   const Frame* caller = frame - 1;
-  return ((Load(frame->return_slot) ^ caller->pc) | (Load(frame->rbp_slot) ^ caller->rbp)) == 0;
+  return (Load(frame->return_slot) ^ caller->pc) | (Load(frame->rbp_slot) ^ caller->rbp);
 }
 
 }  // namespace
@@ -89,8 +88,15 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
       uint32_t k = leaf;  // frames [k, leaf] are proven
       for (;;) {
         const Frame* frame = &frames_[k];
+        if (!kHasStop && !has_foreign_frames_) {
+          // Slots of the thread's own stack can be read whatever they hold, so four frames share a branch.
+          while (frame - frames_ >= 4 && (ChangeOfCaller(frame) | ChangeOfCaller(frame - 1) |
+                                          ChangeOfCaller(frame - 2) | ChangeOfCaller(frame - 3)) == 0) {
+            frame -= 4;
+          }
+        }
         while (frame != frames_ && !Holds<kHasStop>(static_cast<uint32_t>(frame - frames_), stop_address) &&
-               CallerIsUnchanged(frame)) {
+               ChangeOfCaller(frame) == 0) {
           --frame;
         }
         k = static_cast<uint32_t>(frame - frames_);
@@ -309,6 +315,7 @@ bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, F
   const RuleKind kind = frame->entry->rule.kind;
   if (!probed && (kind == RuleKind::kRsp || kind == RuleKind::kRbp)) {
     frame->flags &= ~uint32_t{Frame::kNeedsStep};
+    if (!own) has_foreign_frames_ = true;
     frame->return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
     if (rbp_slot != 0) frame->rbp_slot = reinterpret_cast<const uintptr_t*>(rbp_slot);
   }

@@ -106,7 +106,10 @@ class StackWalker {
   uintptr_t Cfa(uint32_t index) const { return index == 0 ? root_cfa_ : frames_[index - 1].rsp; }
 
   // Forgets the last walk. After code was unloaded its rules are no proof any more.
-  void Forget() { depth_ = 0; }
+  void Forget() {
+    depth_ = 0;
+    has_foreign_frames_ = false;
+  }
 
   const Counters& counters() const { return counters_; }
 
@@ -149,7 +152,8 @@ class StackWalker {
   uint32_t depth_ = 0;
   uint32_t fresh_count_ = 0;
   StackEnd end_ = StackEnd::kOutermost;
-  bool root_is_final_ = false;  // the rule of frame 0 alone ends the walk; no memory to look at
+  bool has_foreign_frames_ = false;  // since Forget(), a frame of another stack can be proven by its slots
+  bool root_is_final_ = false;       // the rule of frame 0 alone ends the walk; no memory to look at
   Counters counters_;
   Frame frames_[kMaxDepth];  // the last stack, root first
   Frame fresh_[kMaxDepth];   // new frames of the walk in progress, leaf first

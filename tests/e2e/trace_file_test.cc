@@ -175,6 +175,39 @@ TEST(TraceFile, SizeLimitIsKeptByCoarserSampling) {
   }
 }
 
+// Marks, threads and stacks grow with the run whatever the sampling does; the limit holds all the same.
+TEST(TraceFile, SizeLimitHoldsForAnyLength) {
+  TracedRun run =
+      RunTraced({Program("long_run"), "20000"},
+                {.mode = "default", .environment = {"PLATEAU_MAX_TRACE=2M", "PLATEAU_SAMPLE_BYTES=1024"}});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_LE(fs::file_size(run.traces.at(0)), 2u << 20);
+  const TraceContent trace = ReadTrace(run.traces.at(0));
+  EXPECT_EQ(trace.header.clean_exit, 1u);
+  EXPECT_FALSE(trace.summary.HasDamage());
+  EXPECT_EQ(trace.unknown_frees, 0u);
+  EXPECT_GE(trace.CountOf(trace::RecordKind::kRate), 4u);
+  // The counters are exact whatever was recorded: 4 million blocks and what the C library took for itself.
+  const uint64_t count = std::stoull(run.out);
+  EXPECT_GE(trace.summary.totals.alloc_calls, count);
+  EXPECT_LE(trace.summary.totals.alloc_calls, count + 2000);
+  EXPECT_GE(trace.summary.totals.free_calls, count - 200);
+}
+
+// Beyond the limit nothing is written, not even marks: the smallest limit there is, and a mark every 200
+// blocks.
+TEST(TraceFile, MarksBeyondTheLimitAreDroppedAndCounted) {
+  TracedRun run = RunTraced({Program("long_run"), "30000"},
+                            {.mode = "exact", .environment = {"PLATEAU_MAX_TRACE=1200K"}});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_LE(fs::file_size(run.traces.at(0)), 1200u << 10);
+  const TraceContent trace = ReadTrace(run.traces.at(0));
+  EXPECT_GE(trace.summary.totals.alloc_calls, std::stoull(run.out));
+  EXPECT_GT(trace.header.dropped_events[static_cast<size_t>(trace::DropReason::kLimit)], 1000000u);
+}
+
 TEST(TraceFile, OptionsThatMakeNoSenseGiveOneLineAndTheDefault) {
   TracedRun run =
       RunTraced({Program("churn"), "1"}, {.mode = "exact", .environment = {"PLATEAU_SAMPLE_BYTES=lots"}});

@@ -74,6 +74,20 @@ TEST(SamplingStatisticsTest, GapsAreExponential) {
   EXPECT_NEAR(sum / kDraws, kPeriod, 3.0 * kPeriod / std::sqrt(kDraws));
 }
 
+TEST(SamplingStatisticsTest, AGapOfAnOlderRateIsThinnedToTheNewOne) {
+  // A thread that draws its gaps too often, for the mean that was, must record as many as one that does not.
+  constexpr uint64_t kOld = 1000, kNew = 4000, kBytes = 400'000'000;
+  GapRandom random;
+  random.Seed(5);
+  uint64_t samples = 0;
+  for (uint64_t at = random.Gap(kOld); at < kBytes; at += random.Gap(kOld) + 1)
+    samples += random.Keeps(kOld, kNew);
+  const double expected = static_cast<double>(kBytes) / kNew;
+  EXPECT_NEAR(static_cast<double>(samples), expected, 4 * std::sqrt(expected));
+  EXPECT_TRUE(random.Keeps(kNew, kOld));
+  EXPECT_TRUE(random.Keeps(kNew, kNew));
+}
+
 TEST(SamplingStatisticsTest, ConsecutiveGapsAreIndependent) {
   constexpr int kDraws = 1'000'000;
   GapRandom random;
