@@ -22,7 +22,8 @@ std::vector<Event> Events() {
   std::mt19937 random(1);
   std::vector<Event> events(4096);
   for (Event& event : events) {
-    event = {0x5555'5000'0000 + random() % 4096 * 64, 16 + random() % 61 * 16, 100 + random() % 8};
+    event = {0x5555'5000'0000 + random() % 4096 * 64, 16 + random() % 61 * 16,
+             static_cast<uint32_t>(100 + random() % 8)};
   }
   return events;
 }
