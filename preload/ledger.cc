@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "preload/arena.h"
+#include "preload/copied_pages.h"
 #include "preload/fixed_text.h"
 #include "preload/lifecycle.h"
 #include "preload/real_functions.h"
@@ -106,15 +107,19 @@ void AddResident(trace::LedgerRecord* record) {
 }
 
 // A forked worker shares pages with its parent; what it has written is its own.
-void AddSharing(trace::LedgerRecord* record) {
+// Returns the private bytes, 0 when they are unknown.
+uint64_t AddSharing(trace::LedgerRecord* record) {
   char text[2048];
-  if (sys::ReadFile("/proc/self/smaps_rollup", text, sizeof(text)) == 0) return;
-  uint64_t value, clean;
-  if (NumberAfter(text, "\nPrivate_Dirty:", &value))
-    Add(record, LedgerField::kPrivateDirtyBytes, value * 1024);
+  if (sys::ReadFile("/proc/self/smaps_rollup", text, sizeof(text)) == 0) return 0;
+  uint64_t value, clean, private_bytes = 0;
+  if (NumberAfter(text, "\nPrivate_Dirty:", &value)) {
+    private_bytes = value * 1024;
+    Add(record, LedgerField::kPrivateDirtyBytes, private_bytes);
+  }
   if (NumberAfter(text, "\nShared_Dirty:", &value) && NumberAfter(text, "\nShared_Clean:", &clean)) {
     Add(record, LedgerField::kSharedBytes, (value + clean) * 1024);
   }
+  return private_bytes;
 }
 
 void AddAllocator(trace::LedgerRecord* record, uint64_t now) {
@@ -145,6 +150,7 @@ void AddLimits(trace::LedgerRecord* record) {
 }  // namespace
 
 void StartLedger() {
+  ResetCopiedPages();
   g_cgroup_current_path[0] = 0;
   g_cgroup_limit_bytes = 0;
   char text[4096];
@@ -180,12 +186,13 @@ void SampleLedger(ThreadBuffer* buffer, LedgerReason reason) {
   AddResident(&record);
   if (reason == LedgerReason::kTickUncached || reason == LedgerReason::kMark) AddAllocator(&record, now);
   AddLimits(&record);
-  if (IsForkedChild()) AddSharing(&record);
+  const uint64_t private_bytes = IsForkedChild() ? AddSharing(&record) : 0;
   Add(&record, LedgerField::kOwnBytes, OwnBytes() + unwind::GetCaptureStatistics().own_bytes);
   const trace::Totals totals = ProcessTotals();
   buffer->StampTime();
   buffer->Append([&](trace::BlockWriter& w) { return w.Ledger(record); });
   buffer->Append([&](trace::BlockWriter& w) { return w.TotalsSnapshot(totals); });
+  if (private_bytes > 0) MaybeRecordCopiedPages(buffer, private_bytes);
   g_sink.RefreshClock();
   if (reason != LedgerReason::kEnd) {
     ++t_thread.own_calls;

@@ -70,6 +70,9 @@ inline long Open(const char* path, int flags, int mode = 0) {
 }
 inline long Close(int fd) { return Call(SYS_close, fd); }
 inline long Read(int fd, void* data, size_t size) { return Call(SYS_read, fd, Arg(data), Arg(size)); }
+inline long Pread(int fd, void* data, size_t size, uint64_t offset) {
+  return Call(SYS_pread64, fd, Arg(data), Arg(size), Arg(offset));
+}
 inline long Write(int fd, const void* data, size_t size) { return Call(SYS_write, fd, Arg(data), Arg(size)); }
 inline long Pwrite(int fd, const void* data, size_t size, uint64_t offset) {
   return Call(SYS_pwrite64, fd, Arg(data), Arg(size), Arg(offset));

@@ -199,6 +199,9 @@ std::string RecordToText(const trace::Record& r) {
       line.Number("alloc_bytes", r.fold.alloc_bytes).Number("frees", r.fold.free_count);
       line.Number("free_bytes", r.fold.free_bytes);
       break;
+    case RecordKind::kCopiedPages:
+      line.Bytes("runs", r.copied_pages.runs);
+      break;
     case RecordKind::kTotals:
       line.Number("allocs", r.totals.totals.alloc_calls).Number("alloc_bytes", r.totals.totals.alloc_bytes);
       line.Number("frees", r.totals.totals.free_calls).Number("freed_bytes", r.totals.totals.freed_bytes);

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/progress.h"
 #include "preload/trace/decoder.h"
+#include "preload/trace/varint.h"
 
 namespace plateau::replay {
 namespace {
@@ -93,11 +95,44 @@ struct Harvest {
   std::vector<TimedRate> rates;
   std::vector<std::pair<std::string, std::string>> infos;
   std::vector<uint32_t> fork_children;
+  std::vector<PageRun> copied_pages;
   Granules granules;
   uint64_t last_tsc = 0;
   uint64_t records = 0;
   uint64_t events = 0;
 };
+
+// Damaged runs end the record; an address space has no more than 2^52 pages.
+void AddRuns(std::string_view packed, std::vector<PageRun>* runs) {
+  constexpr uint64_t kMaxPage = uint64_t{1} << 52;
+  const auto* p = reinterpret_cast<const uint8_t*>(packed.data());
+  const uint8_t* end = p + packed.size();
+  uint64_t page = 0;
+  while (p != nullptr && p < end) {
+    uint64_t gap = 0, count = 0;
+    p = trace::GetVarint(p, end, &gap);
+    if (p == nullptr) break;
+    p = trace::GetVarint(p, end, &count);
+    if (p == nullptr || gap > kMaxPage || count > kMaxPage || page + gap + count > kMaxPage) break;
+    if (count > 0) runs->push_back({page + gap, count});
+    page += gap + count;
+  }
+}
+
+// Ascending, and those that touch joined: later records repeat what earlier ones said.
+void Join(std::vector<PageRun>* runs) {
+  std::sort(runs->begin(), runs->end(), [](const PageRun& a, const PageRun& b) { return a.first < b.first; });
+  size_t kept = 0;
+  for (const PageRun& run : *runs) {
+    if (kept > 0 && run.first <= (*runs)[kept - 1].first + (*runs)[kept - 1].count) {
+      PageRun& last = (*runs)[kept - 1];
+      last.count = std::max(last.first + last.count, run.first + run.count) - last.first;
+    } else {
+      (*runs)[kept++] = run;
+    }
+  }
+  runs->resize(kept);
+}
 
 void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
   switch (r.kind) {
@@ -143,6 +178,9 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
     }
     case RecordKind::kRate:
       out->rates.push_back({r.tsc, r.rate});
+      break;
+    case RecordKind::kCopiedPages:
+      AddRuns(r.copied_pages.runs, &out->copied_pages);
       break;
     case RecordKind::kFork:
       out->fork_children.push_back(r.fork.child_pid);
@@ -265,6 +303,7 @@ class Collector {
     append(result_.ledger, harvest.ledger);
     append(result_.rates, harvest.rates);
     append(result_.fork_children, harvest.fork_children);
+    append(result_.copied_pages, harvest.copied_pages);
     result_.pymalloc_granules.insert(harvest.granules.all().begin(), harvest.granules.all().end());
     for (auto& info : harvest.infos) {
       infos_.push_back({std::pair(ref.header.stream, ref.header.seq), std::move(info)});
@@ -284,6 +323,7 @@ class Collector {
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [where, info] : infos_) result_.infos.push_back(std::move(info));
     std::sort(result_.fork_children.begin(), result_.fork_children.end());
+    Join(&result_.copied_pages);
     if (result_.nodes.empty()) result_.nodes.resize(1);
     result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
     MergeEqualNodes();

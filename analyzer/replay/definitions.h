@@ -78,6 +78,12 @@ struct TimedRate {
   trace::RateRecord rate;
 };
 
+// Pages number `first` to `first + count - 1`, of trace::kCopiedPageBytes each.
+struct PageRun {
+  uint64_t first;
+  uint64_t count;
+};
+
 struct Definitions {
   std::vector<StackNode> nodes;                            // by node id; [0] is the root
   std::vector<uint32_t> canonical;                         // node id -> representative
@@ -90,6 +96,7 @@ struct Definitions {
   std::vector<TimedRate> rates;                            // by time
   std::vector<std::pair<std::string, std::string>> infos;  // in the order of the streams
   std::vector<uint32_t> fork_children;
+  std::vector<PageRun> copied_pages;  // of a forked child: no longer shared with its parent; ascending, apart
   absl::flat_hash_set<uint64_t>
       pymalloc_granules;  // address / kArenaGranuleBytes of what pymalloc handed out
   uint64_t first_tsc = 0;

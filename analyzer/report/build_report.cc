@@ -531,7 +531,7 @@ class ReportBuilder {
       r.notes.push_back(absl::StrCat("no symbols: ", problem));
   }
 
-  absl::flat_hash_map<uint32_t, std::vector<series::WorkerSeries>> workers_;  // by the pid of their parent
+  absl::flat_hash_map<uint32_t, std::vector<ForkedWorker>> workers_;  // by the pid of their parent
   const reader::Recording& recording_;
   const BuildOptions& options_;
   ReportModel model_;

@@ -98,6 +98,26 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
   replay_options.on_device = [pass](const trace::DeviceRecord& record, uint64_t tsc, uint32_t bucket) {
     pass->device_summary->Apply(record, tsc, bucket);
   };
+  // Whose pages the workers copied: what lay where when each was forked.
+  std::vector<const ForkedWorker*> workers;
+  for (const ForkedWorker& worker : options.workers) {
+    if (!worker.copied_pages.empty()) workers.push_back(&worker);
+  }
+  std::stable_sort(workers.begin(), workers.end(),
+                   [](const ForkedWorker* a, const ForkedWorker* b) { return a->fork_tsc < b->fork_tsc; });
+  series::CopyOnWrite copies;
+  for (const ForkedWorker* worker : workers) {
+    std::vector<series::CopiedRange> ranges;
+    for (const replay::PageRun& run : worker->copied_pages) {
+      ranges.push_back(
+          {run.first * trace::kCopiedPageBytes, (run.first + run.count) * trace::kCopiedPageBytes});
+    }
+    copies.AddWorker(std::move(ranges));
+    replay_options.snapshot_times.push_back(worker->fork_tsc);
+  }
+  replay_options.on_snapshot = [&copies](size_t worker, const replay::PlacedBlock& block) {
+    copies.AddBlock(worker, block.address, block.bytes, block.weight, block.site);
+  };
   const uint32_t last = clock.last_bucket();
   replay_options.on_retained = [&](const replay::LiveView& object) {
     if (object.site >= pass->endings.size()) pass->endings.resize(object.site + 1);
@@ -111,6 +131,7 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
   };
   pass->replay = replay::ReplayHeap(*pass->reader, pass->definitions, replay_options);
   pass->device_summary->Finish();
+  pass->input.copy_on_write = copies.Finish();
   pass->endings.resize(pass->site_count());
   for (uint32_t site = 0; site < pass->endings.size(); ++site) {
     for (size_t i = 0; i < series::kBirthPhases; ++i) {
@@ -329,7 +350,7 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& p
   }
   DescribeSites(pass.get());
   input.ledger = pass->ledger;
-  input.workers = options.workers;
+  for (const ForkedWorker& worker : options.workers) input.workers.push_back(worker.memory);
   input.pools = pass->device->Curves(pass->clock.last_bucket());
   pass->analysis = verdict::RunAnalysis(input);
   return pass;

@@ -20,6 +20,7 @@
 #include "analyzer/report/device_rows.h"
 #include "analyzer/report/device_summary.h"
 #include "analyzer/report/frame_names.h"
+#include "analyzer/report/worker_pass.h"
 #include "analyzer/series/breakdown.h"
 #include "analyzer/series/series_accumulator.h"
 #include "analyzer/series/step_clock.h"
@@ -34,7 +35,7 @@ struct ProcessOptions {
   std::optional<double> epoch_steps;  // what the user knows better
   std::optional<double> planned_steps;
   std::optional<double> limit_bytes;
-  std::vector<series::WorkerSeries> workers;  // forked by this process
+  std::vector<ForkedWorker> workers;  // forked by this process
   int threads = 0;
 };
 

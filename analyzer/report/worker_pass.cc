@@ -12,17 +12,20 @@ namespace plateau::report {
 
 using trace::LedgerField;
 
-absl::StatusOr<std::optional<series::WorkerSeries>> ReadWorker(const std::string& path, int threads) {
+absl::StatusOr<std::optional<ForkedWorker>> ReadWorker(const std::string& path, int threads) {
   PLATEAU_ASSIGN_OR_RETURN(const auto reader, reader::TraceReader::Open(path));
   PLATEAU_ASSIGN_OR_RETURN(const replay::Definitions definitions,
                            replay::CollectDefinitions(*reader, threads));
   if (definitions.Info("role") != "forked worker") return std::nullopt;
-  series::WorkerSeries worker;
+  ForkedWorker forked;
+  forked.fork_tsc = reader->header().start_tsc;
+  forked.copied_pages = definitions.copied_pages;
+  series::WorkerSeries& worker = forked.memory;
   worker.pid = static_cast<int>(reader->header().pid);
   const auto tells = [](const replay::TimedLedger& reading) {
     return reading.fields.contains(LedgerField::kPrivateDirtyBytes);
   };
-  if (std::none_of(definitions.ledger.begin(), definitions.ledger.end(), tells)) return worker;
+  if (std::none_of(definitions.ledger.begin(), definitions.ledger.end(), tells)) return forked;
 
   replay::ReplayOptions options;
   options.threads = threads;
@@ -38,7 +41,7 @@ absl::StatusOr<std::optional<series::WorkerSeries>> ReadWorker(const std::string
                                                      LedgerValue(reading, LedgerField::kOwnBytes)));
     worker.live_bytes.push_back(HeapBytes(replayed.ledger[i]) + MappedBytes(replayed.ledger[i]));
   }
-  return worker;
+  return forked;
 }
 
 }  // namespace plateau::report

@@ -6,16 +6,26 @@
 #ifndef PLATEAU_ANALYZER_REPORT_WORKER_PASS_H_
 #define PLATEAU_ANALYZER_REPORT_WORKER_PASS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzer/replay/definitions.h"
 #include "analyzer/series/process_series.h"
 
 namespace plateau::report {
 
+// A worker that a process forked: its memory, and which pages it has copied since.
+struct ForkedWorker {
+  series::WorkerSeries memory;
+  uint64_t fork_tsc = 0;  // its first moment, on the clock all processes share
+  std::vector<replay::PageRun> copied_pages;
+};
+
 // None when the trace is not that of a forked worker. `threads` 0: what the machine has.
-absl::StatusOr<std::optional<series::WorkerSeries>> ReadWorker(const std::string& path, int threads = 0);
+absl::StatusOr<std::optional<ForkedWorker>> ReadWorker(const std::string& path, int threads = 0);
 
 }  // namespace plateau::report
 

@@ -1,34 +1,39 @@
 #include "analyzer/series/copy_on_write.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 namespace plateau::series {
 
-CopyOnWriteAttribution AttributeCopies(std::vector<ParentBlock> blocks,
-                                       const std::vector<DirtyRange>& ranges) {
-  std::sort(blocks.begin(), blocks.end(),
-            [](const ParentBlock& a, const ParentBlock& b) { return a.address < b.address; });
-  std::map<size_t, double> by_site;
-  CopyOnWriteAttribution result;
-  for (const DirtyRange& range : ranges) {
-    if (range.end <= range.begin || range.dirty_bytes == 0) continue;
-    const double length = static_cast<double>(range.end - range.begin);
-    const double dirty_share = std::min(1.0, static_cast<double>(range.dirty_bytes) / length);
-    auto block = std::upper_bound(blocks.begin(), blocks.end(), range.begin,
-                                  [](uint64_t address, const ParentBlock& b) { return address < b.address; });
-    if (block != blocks.begin()) --block;
-    double covered = 0;
-    for (; block != blocks.end() && block->address < range.end; ++block) {
-      const uint64_t begin = std::max(block->address, range.begin);
-      const uint64_t end = std::min(block->address + block->bytes, range.end);
-      if (end <= begin) continue;
-      covered += static_cast<double>(end - begin);
-      by_site[block->site] += static_cast<double>(end - begin) * dirty_share;
-    }
-    result.without_block += std::max(0.0, length - covered) * dirty_share;
+size_t CopyOnWrite::AddWorker(std::vector<CopiedRange> ranges) {
+  workers_.push_back(std::move(ranges));
+  return workers_.size() - 1;
+}
+
+void CopyOnWrite::AddBlock(size_t worker, uint64_t address, uint64_t bytes, double weight, size_t site) {
+  const std::vector<CopiedRange>& ranges = workers_[worker];
+  auto range = std::upper_bound(ranges.begin(), ranges.end(), address,
+                                [](uint64_t a, const CopiedRange& r) { return a < r.end; });
+  double copied = 0;
+  for (; range != ranges.end() && range->begin < address + bytes; ++range) {
+    const uint64_t begin = std::max(address, range->begin);
+    const uint64_t end = std::min(address + bytes, range->end);
+    if (end > begin) copied += static_cast<double>(end - begin);
   }
-  for (const auto& [site, bytes] : by_site) result.sites.push_back({site, bytes});
+  if (copied > 0) by_site_[site] += copied * weight;
+}
+
+CopyOnWriteAttribution CopyOnWrite::Finish() const {
+  double copied = 0;
+  for (const std::vector<CopiedRange>& ranges : workers_) {
+    for (const CopiedRange& range : ranges) copied += static_cast<double>(range.end - range.begin);
+  }
+  double owned = 0;
+  for (const auto& [site, bytes] : by_site_) owned += bytes;
+  const double scale = owned > copied ? copied / owned : 1;
+  CopyOnWriteAttribution result;
+  for (const auto& [site, bytes] : by_site_) result.sites.push_back({site, bytes * scale});
+  result.without_block = copied - owned * scale;
   std::stable_sort(result.sites.begin(), result.sites.end(),
                    [](const CopiedBytes& a, const CopiedBytes& b) { return a.bytes > b.bytes; });
   return result;

@@ -227,7 +227,9 @@ EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<Pool
   evidence.pools = input.pools;
   evidence.workers = input.workers;
   evidence.processes = input.processes;
-  evidence.copied = analysis.copy_on_write.sites;
+  for (const series::CopiedBytes& copied : input.copy_on_write.sites) {
+    if (copied.site < analysis.sites.size()) evidence.copied.push_back(copied);
+  }
   AddLedgerTrends(series::Decompose(evidence.ledger), pools[0].run, evidence);
   for (size_t i = 0; i < analysis.sites.size(); ++i) {
     SiteEvidence site;
@@ -273,7 +275,6 @@ ProcessVerdict Join(std::vector<ProcessVerdict> verdicts, const std::vector<Pool
 Analysis RunAnalysis(const AnalysisInput& input) {
   Analysis analysis;
   analysis.ledger = series::Decompose(input.ledger);
-  analysis.copy_on_write = series::AttributeCopies(input.blocks_at_fork, input.worker_dirty_ranges);
   std::vector<PoolContext> pools = MakePools(input);
   JudgeSites(input, pools, analysis);
   analysis.evidence = GatherEvidence(input, pools, analysis);
@@ -283,6 +284,11 @@ Analysis RunAnalysis(const AnalysisInput& input) {
     ProcessVerdict verdict = ClassifyProcess(pool.findings, pool.series, pool.run);
     if (verdict.headline.kind == VerdictKind::kUntracedGrowth) {
       verdict.headline.evidence.untraced_kind = UntracedKind(analysis.evidence);
+    }
+    if (verdict.headline.kind == VerdictKind::kWorkerDuplication && !analysis.evidence.copied.empty()) {
+      const series::CopiedBytes& most = analysis.evidence.copied.front();
+      verdict.headline.evidence.copied_site = analysis.evidence.sites[most.site].info.name;
+      verdict.headline.evidence.copied_site_bytes = most.bytes;
     }
     Explain(pool.run, &verdict.headline);
     if (pool.run.unit == series::StepUnit::kTimeSlice) {
@@ -294,6 +300,10 @@ Analysis RunAnalysis(const AnalysisInput& input) {
     verdicts.push_back(std::move(verdict));
   }
   analysis.process = Join(std::move(verdicts), pools);
+  if (analysis.process.headline.kind == VerdictKind::kWorkerDuplication &&
+      !analysis.evidence.copied.empty()) {
+    analysis.process.headline_site = analysis.evidence.copied.front().site;
+  }
   analysis.evidence.process = analysis.process;
   analysis.hypotheses = TestHypotheses(analysis.evidence);
   analysis.patterns = MatchPatterns(analysis.evidence);

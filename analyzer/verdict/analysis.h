@@ -47,12 +47,11 @@ struct AnalysisInput {
   std::vector<SiteInfo> site_info;              // empty, or one per site
   std::vector<series::SiteTraits> site_traits;  // empty, or one per site
 
-  std::vector<series::LedgerSample> ledger;         // of the host; empty when no ledger was recorded
-  std::vector<PoolCurve> pools;                     // pinned, device, shared; sites say which they belong to
-  std::vector<series::WorkerSeries> workers;        // forked helpers of this process
-  std::vector<ProcessEvidence> processes;           // of the whole recording, for patterns
-  std::vector<series::ParentBlock> blocks_at_fork;  // for copy-on-write
-  std::vector<series::DirtyRange> worker_dirty_ranges;
+  std::vector<series::LedgerSample> ledger;      // of the host; empty when no ledger was recorded
+  std::vector<PoolCurve> pools;                  // pinned, device, shared; sites say which they belong to
+  std::vector<series::WorkerSeries> workers;     // forked helpers of this process
+  std::vector<ProcessEvidence> processes;        // of the whole recording, for patterns
+  series::CopyOnWriteAttribution copy_on_write;  // whose pages the workers copied, by sites of this process
 };
 
 struct SiteAnalysis {
@@ -77,8 +76,7 @@ struct Analysis {
   std::vector<Hypothesis> hypotheses;
   std::vector<PatternMatch> patterns;
   std::vector<series::LedgerParts> ledger;  // one per sample, each adds up to its RSS
-  series::CopyOnWriteAttribution copy_on_write;
-  EvidenceBundle evidence;  // what the hypotheses and patterns were matched on
+  EvidenceBundle evidence;                  // what the hypotheses and patterns were matched on
 };
 
 Analysis RunAnalysis(const AnalysisInput& input);

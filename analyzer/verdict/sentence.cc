@@ -278,7 +278,11 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
     case VerdictKind::kWorkerDuplication:
       return "Workers copy the parent's pages when they write to them: " +
              BytesText(e.worker_private_growth_bytes.value_or(0)) + " so far, at most " +
-             BytesText(e.worker_bound_bytes.value_or(0)) + ". Not a leak.";
+             BytesText(e.worker_bound_bytes.value_or(0)) + "." +
+             (e.copied_site.empty() ? ""
+                                    : " " + BytesText(e.copied_site_bytes.value_or(0)) +
+                                          " of it was allocated at " + e.copied_site + ".") +
+             " Not a leak.";
     case VerdictKind::kInconclusive:
       return Inconclusive(run, v);
   }

@@ -130,9 +130,11 @@ struct Evidence {
   std::optional<double> silent_steps;  // since the last retained birth
   std::optional<int> event_count;
   std::optional<int> events_retaining;
-  std::string event;                    // "eval", "checkpoint", "epoch", "periodic (unmarked)"
-  std::string untraced_kind;            // "file", "shared" or "anonymous", of growth outside the allocator
-  std::string component;                // what else grew before
+  std::string event;          // "eval", "checkpoint", "epoch", "periodic (unmarked)"
+  std::string untraced_kind;  // "file", "shared" or "anonymous", of growth outside the allocator
+  std::string component;      // what else grew before
+  std::string copied_site;    // whose pages workers copied most
+  std::optional<double> copied_site_bytes;
   std::optional<bool> fill_like;        // linear and abrupt, though no epoch length is known
   std::optional<bool> complete;         // a cache fill that has seen all of the data
   bool loss_limited = false;            // survivors are explained by lost free events

@@ -393,6 +393,10 @@ bool RecordReader::NextExt(uint32_t kind, Record* record) {
     case ExtKind::kReallocCancel:
       record->kind = RecordKind::kReallocCancel;
       break;
+    case ExtKind::kCopiedPages:
+      record->kind = RecordKind::kCopiedPages;
+      record->copied_pages.runs = f.Bytes();
+      break;
     case ExtKind::kFork:
       record->kind = RecordKind::kFork;
       record->fork.child_pid = f.Number32();
@@ -451,7 +455,8 @@ const char* RecordKindName(RecordKind kind) {
                                            "tensor_gone",  "realloc_cancel",
                                            "fork",         "alloc_in",
                                            "free_in",      "fold",
-                                           "totals",       "unknown"};
+                                           "totals",       "copied_pages",
+                                           "unknown"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == static_cast<size_t>(RecordKind::kUnknown) + 1);
   return kNames[static_cast<size_t>(kind)];
 }

@@ -417,6 +417,11 @@ bool BlockWriter::ReallocCancel() {
   return ext && ext.Done();
 }
 
+bool BlockWriter::CopiedPages(std::string_view runs) {
+  ExtRecord ext(this, ExtKind::kCopiedPages, kMaxValueBytes + kMaxVarintBytes);
+  return ext && ext.Bytes(runs, kMaxValueBytes).Done();
+}
+
 bool BlockWriter::Fork(uint32_t child_pid) {
   ExtRecord ext(this, ExtKind::kFork, kMaxVarintBytes);
   return ext && ext.Number(child_pid).Done();

@@ -69,6 +69,7 @@ class BlockWriter {
   bool Tensor(const TensorRecord& record);
   bool TensorGone(uint64_t address);
   bool ReallocCancel();
+  bool CopiedPages(std::string_view runs);  // cut to kMaxValueBytes
   bool Fork(uint32_t child_pid);
   bool Fold(const FoldRecord& record);
   bool TotalsSnapshot(const Totals& totals);

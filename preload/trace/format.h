@@ -221,6 +221,7 @@ enum class ExtKind : uint32_t {
   kFreeIn = 22,         // source, address
   kFold = 23,           // totals of folded events: step, stack, bytes and counts
   kTotals = 24,         // snapshot of the exact counters
+  kCopiedPages = 25,    // of a forked child: runs of inherited pages that it no longer shares
 };
 
 enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3, kArena = 4 };  // kArena: of pymalloc

@@ -188,6 +188,13 @@ struct TotalsRecord {
   Totals totals;
 };
 
+// Pages of a forked child that it shares with nobody any more: number of the first page, then in turns the
+// length of a run and of the gap behind it, all LEB128. A record stands for itself; what several say adds up.
+struct CopiedPagesRecord {
+  std::string_view runs;
+};
+inline constexpr uint64_t kCopiedPageBytes = 4096;
+
 enum class RecordKind : uint8_t {
   kAlloc,
   kFree,
@@ -218,6 +225,7 @@ enum class RecordKind : uint8_t {
   kFreeIn,
   kFold,
   kTotals,
+  kCopiedPages,
   kUnknown,  // a kind from a later version: skipped, `unknown_kind` says which
 };
 
@@ -253,6 +261,7 @@ struct Record {
     FreeInRecord free_in;
     FoldRecord fold;
     TotalsRecord totals;
+    CopiedPagesRecord copied_pages;
     uint32_t unknown_kind;
   };
 

@@ -77,10 +77,13 @@ TEST(LedgerTest, GrowthBetweenTwoReadingsOfTheAllocatorIsTheAllocators) {
   for (const LedgerParts& part : parts) EXPECT_EQ(part.sum(), part.rss);
 }
 
-TEST(CopyOnWriteTest, DirtyPagesBelongToTheBlocksUnderThem) {
-  const std::vector<ParentBlock> blocks = {{.address = 0x3000, .bytes = 0x1000, .site = 7},
-                                           {.address = 0x1000, .bytes = 0x1000, .site = 3}};
-  const auto result = AttributeCopies(blocks, {{.begin = 0x1000, .end = 0x4000, .dirty_bytes = 0x3000}});
+TEST(CopyOnWriteTest, CopiedPagesBelongToTheBlocksUnderThem) {
+  CopyOnWrite copies;
+  const size_t worker = copies.AddWorker({{0x1000, 0x4000}});
+  copies.AddBlock(worker, 0x3000, 0x1000, 1, 7);
+  copies.AddBlock(worker, 0x1000, 0x1000, 1, 3);
+  copies.AddBlock(worker, 0x9000, 0x1000, 1, 5);  // still shared
+  const CopyOnWriteAttribution result = copies.Finish();
   ASSERT_EQ(result.sites.size(), 2u);
   EXPECT_EQ(result.sites[0].site, 3u);
   EXPECT_EQ(result.sites[0].bytes, 0x1000);
@@ -88,12 +91,27 @@ TEST(CopyOnWriteTest, DirtyPagesBelongToTheBlocksUnderThem) {
   EXPECT_EQ(result.without_block, 0x1000);
 }
 
-TEST(CopyOnWriteTest, PartlyDirtyRangeIsSharedOut) {
-  const std::vector<ParentBlock> blocks = {{.address = 0x1000, .bytes = 0x3000, .site = 1},
-                                           {.address = 0x4000, .bytes = 0x1000, .site = 2}};
-  const auto result = AttributeCopies(blocks, {{.begin = 0x1000, .end = 0x5000, .dirty_bytes = 0x2000}});
-  EXPECT_EQ(result.sites[0].bytes, 0x3000 / 2);
-  EXPECT_EQ(result.sites[1].bytes, 0x1000 / 2);
+TEST(CopyOnWriteTest, BlockOverSeveralRunsCountsWhereItWasCopied) {
+  CopyOnWrite copies;
+  const size_t worker = copies.AddWorker({{0x1000, 0x2000}, {0x3000, 0x4000}, {0x8000, 0x9000}});
+  copies.AddBlock(worker, 0x1800, 0x2000, 1, 1);
+  const CopyOnWriteAttribution result = copies.Finish();
+  ASSERT_EQ(result.sites.size(), 1u);
+  EXPECT_EQ(result.sites[0].bytes, 0x800 + 0x800);
+  EXPECT_EQ(result.without_block, 0x3000 - 0x1000);
+}
+
+TEST(CopyOnWriteTest, WorkersAddUpAndSamplesNeverExceedWhatWasCopied) {
+  CopyOnWrite copies;
+  for (int i = 0; i < 2; ++i) {
+    const size_t worker = copies.AddWorker({{0x1000, 0x2000}});
+    copies.AddBlock(worker, 0x1100, 0x100, 30, 1);  // stands for 30 like it
+    copies.AddBlock(worker, 0x1200, 0x100, 10, 2);
+  }
+  const CopyOnWriteAttribution result = copies.Finish();
+  ASSERT_EQ(result.sites.size(), 2u);
+  EXPECT_EQ(result.sites[0].bytes, 2 * 0x1000 * 0.75);
+  EXPECT_EQ(result.sites[1].bytes, 2 * 0x1000 * 0.25);
   EXPECT_EQ(result.without_block, 0);
 }
 

@@ -88,12 +88,14 @@ TEST_F(PatternsTest, K01WorkersCopyPages) {
     }
     run.input.workers.push_back(series);
   }
-  run.input.blocks_at_fork = {{.address = 0x10000000, .bytes = 500u << 20, .site = list}};
-  run.input.worker_dirty_ranges = {
-      {.begin = 0x10000000, .end = 0x10000000 + (500u << 20), .dirty_bytes = 400u << 20}};
+  run.input.copy_on_write.sites = {{.site = list, .bytes = 1500 * kMiB}};
   EXPECT_THAT(Matched(), ElementsAre("K01"));
   EXPECT_EQ(Find("K01").site, list);
   EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kWorkerDuplication);
+  EXPECT_EQ(analysis.process.headline_site, list);
+  EXPECT_THAT(analysis.process.headline.sentence,
+              testing::HasSubstr("1.46 GiB of it was allocated at __init__ (data.py:12)"));
+  EXPECT_TRUE(analysis.patterns.front().explains_headline);
 }
 
 TEST_F(PatternsTest, K02WorkersGrowAtEpochs) {

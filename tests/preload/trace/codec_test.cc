@@ -265,6 +265,7 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   ASSERT_TRUE(w.FreeIn({static_cast<AllocSource>(2), 0x2000}));
   ASSERT_TRUE(w.Fold({1, 2, 3, 4, 5, 6}));
   ASSERT_TRUE(w.TotalsSnapshot({1, 2, 3, 4, 5, 6}));
+  ASSERT_TRUE(w.CopiedPages("\x10\x03\x05\x01"));
 
   const auto r = ReadAll(block);
   size_t i = 0;
@@ -305,6 +306,8 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   EXPECT_EQ(r[i++].free_in.address, 0x2000u);
   EXPECT_EQ(r[i++].fold.free_bytes, 6u);
   EXPECT_EQ(r[i++].totals.totals.recorded_frees, 6u);
+  EXPECT_EQ(r[i].kind, RecordKind::kCopiedPages);
+  EXPECT_EQ(r[i++].copied_pages.runs, "\x10\x03\x05\x01");
   EXPECT_EQ(i, r.size());
 }
 
