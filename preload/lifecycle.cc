@@ -2,6 +2,7 @@
 
 #include "preload/python/start.h"
 #include "preload/recording.h"
+#include "preload/sampler/sample_set.h"
 #include "preload/stack_capture.h"
 #include "preload/torch/start.h"
 #include "preload/unwind/capture.h"
@@ -10,7 +11,10 @@ namespace plateau {
 
 void StartParts() {
   if (g_options.python) StartPython();
-  if (g_options.steps) StartTorch({.op_names = g_options.ops});
+  if (g_options.steps) {
+    const bool is_exact = g_options.mode == trace::Mode::kExact;
+    StartTorch({.op_names = g_options.ops, .recorded = is_exact ? nullptr : g_sample_set.filter()});
+  }
 }
 
 void PartsOnForkChild() {

@@ -72,6 +72,7 @@ std::string DescribeEpochs(const StepClock& clock) {
   }
   std::string text = Count(clock.complete_epochs(), "epoch") + " completed, " +
                      Decimal(clock.steps_per_epoch()) + " steps each";
+  if (clock.epochs_are_marked()) return text + " (as the program marked them).";
   text += clock.steps_per_epoch_is_measured() ? " (the DataLoader ran out)"
                                               : " (from the length of the DataLoader)";
   return text + ".";

@@ -112,6 +112,7 @@ class StepClockBuilder {
   void FindEpochs() {
     std::vector<EpochEnd> ends = passes_.epoch_ends;
     if (!events_.explicit_epochs.empty()) {
+      clock_.epochs_are_marked_ = true;
       ends.clear();
       // A mark before the first step says that epochs are marked where they begin.
       std::vector<uint64_t> times = events_.explicit_epochs;

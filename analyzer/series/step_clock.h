@@ -108,6 +108,7 @@ class StepClock {
   // unknown.
   double steps_per_epoch() const { return steps_per_epoch_; }
   bool steps_per_epoch_is_measured() const { return steps_per_epoch_is_measured_; }
+  bool epochs_are_marked() const { return epochs_are_marked_; }    // by the program, with explicit marks
   double batches_per_step() const { return batches_per_step_; }    // 0 = no DataLoader
   double examples_per_step() const { return examples_per_step_; }  // 0 = unknown
   uint64_t dataset_examples() const { return dataset_examples_; }  // 0 = unknown
@@ -132,6 +133,7 @@ class StepClock {
   std::vector<Interlude> phases_;
   double steps_per_epoch_ = 0;
   bool steps_per_epoch_is_measured_ = false;
+  bool epochs_are_marked_ = false;
   double batches_per_step_ = 0;
   double examples_per_step_ = 0;
   uint64_t dataset_examples_ = 0;

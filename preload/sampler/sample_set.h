@@ -40,6 +40,11 @@ class SampleSet {
   void Watch(uintptr_t address) { Count(address); }
   void Unwatch(uintptr_t address) { Uncount(address); }
 
+  // MayContain() for those who must not call into this class: the address is in it only if
+  // filter()[FilterIndex(address)] is not 0.
+  const std::atomic<uint8_t>* filter() const { return filter_; }
+  static size_t FilterIndex(uintptr_t address) { return Hash(address) >> (64 - kLog2Filter); }
+
   size_t size() const;
   // Only where no other thread uses the set: the child of a fork, or before recording begins.
   void Clear();
@@ -57,8 +62,7 @@ class SampleSet {
     size_t count = 0;
   };
 
-  static uint64_t Hash(uintptr_t address) { return (address >> 4) * 0x9e3779b97f4a7c15u; }
-  static size_t FilterIndex(uintptr_t address) { return Hash(address) >> (64 - kLog2Filter); }
+  static constexpr uint64_t Hash(uintptr_t address) { return (address >> 4) * 0x9e3779b97f4a7c15u; }
   Shard& ShardOf(uintptr_t address) { return shards_[(Hash(address) >> 20) % kShards]; }
   static size_t Home(const Shard& shard, uintptr_t address) {
     return (Hash(address) >> 24) & (shard.capacity - 1);

@@ -43,6 +43,13 @@ class RealSymbol {
     return found == kMissing() ? nullptr : reinterpret_cast<Function*>(found);
   }
 
+  // The same without a search: null also when it was not asked for yet.
+  template <typename Function>
+  Function* Known() const {
+    void* found = found_.load(std::memory_order_relaxed);
+    return found == kMissing() ? nullptr : reinterpret_cast<Function*>(found);
+  }
+
  private:
   static void* kMissing() { return reinterpret_cast<void*>(-1); }
   void* Search(const void* return_address);

@@ -18,6 +18,7 @@ namespace plateau {
 namespace internal {
 constinit std::atomic<bool> torch_is_on{false};
 constinit std::atomic<bool> torch_is_decided{false};
+constinit std::atomic<const std::atomic<uint8_t>*> recorded_blocks{nullptr};
 }  // namespace internal
 
 namespace {
@@ -27,6 +28,7 @@ using internal::torch_is_on;
 
 constinit std::atomic<uint64_t> notices{0};
 constinit bool with_op_names = false;
+constinit const std::atomic<uint8_t>* sampled_blocks = nullptr;
 
 // Appends to a fixed buffer and cuts silently: a status line is not worth more.
 class Line {
@@ -80,6 +82,7 @@ void TryArm() {
   const RangeArming now = ArmRecordFunction(with_op_names);
   if (now == RangeArming::kNoTorch || now == RangeArming::kNotTried) return;
   torch_is_decided.store(true, std::memory_order_release);
+  internal::recorded_blocks.store(sampled_blocks, std::memory_order_relaxed);
   if (now != before) RecordTorchStatus();
 }
 
@@ -133,6 +136,7 @@ void RecordTorchStatus() {
 
 void StartTorch(TorchOptions options) {
   with_op_names = options.op_names;
+  sampled_blocks = options.recorded;
   torch_is_on.store(true, std::memory_order_release);
   TryArm();
 }

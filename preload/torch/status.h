@@ -10,12 +10,17 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+
+#include "preload/sampler/sample_set.h"
 
 namespace plateau {
 
 namespace internal {
 extern std::atomic<bool> torch_is_on;       // StartTorch() was called
 extern std::atomic<bool> torch_is_decided;  // libtorch was seen, and was armed or refused
+// TorchOptions::recorded, once torch is decided; null: every tensor is reported.
+extern std::atomic<const std::atomic<uint8_t>*> recorded_blocks;
 void NoticeTorchSlowly();
 }  // namespace internal
 
@@ -27,6 +32,14 @@ inline bool TorchIsOn() { return internal::torch_is_on.load(std::memory_order_re
 inline void NoticeTorch() {
   if (!internal::torch_is_decided.load(std::memory_order_acquire)) [[unlikely]]
     internal::NoticeTorchSlowly();
+}
+
+// True for a storage that sampling left out, where a tag would change nothing: most small tensors. One load
+// decides whether this part is on, torch is known and tensors are sampled, another asks for the block.
+inline bool IsLeftOut(const void* storage) {
+  const std::atomic<uint8_t>* recorded = internal::recorded_blocks.load(std::memory_order_relaxed);
+  return recorded != nullptr && recorded[SampleSet::FilterIndex(reinterpret_cast<uintptr_t>(storage))].load(
+                                    std::memory_order_relaxed) == 0;
 }
 
 void RecordTorchStatus();

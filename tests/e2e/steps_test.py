@@ -65,6 +65,20 @@ def run(command, with_hook=False, preload=RECORDER):
         return truth, json.loads(clock.stdout), status
 
 
+def run_whole(command):
+    """Under the launcher and the shim, whose marks carry lines: (the program's truth, the report's steps)."""
+    with tempfile.TemporaryDirectory() as folder:
+        plateau, recording = os.path.join(BUILD, "bin", "plateau"), os.path.join(folder, "recording")
+        done = subprocess.run([plateau, "run", "--quiet", "--no-report", f"--out={recording}", "--", *command],
+                              capture_output=True, text=True, timeout=240)
+        if done.returncode != 0:
+            raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stderr}")
+        report = subprocess.run([plateau, "report", recording, "--json", "-"], capture_output=True, text=True, check=True)
+        steps = json.loads(report.stdout)["steps"]
+        steps["steps"] = steps["count"]
+        return json.loads(done.stdout.splitlines()[-1])["truth"], steps
+
+
 class StepsTest(unittest.TestCase):
     def check(self, name, *arguments, epochs_are_known=True):
         for with_hook in (False, True):
@@ -127,6 +141,15 @@ class StepsTest(unittest.TestCase):
         truth, found, status = run([program])
         self.assertEqual({key: found[key] for key in COUNTS}, {key: truth.get(key, 0) for key in COUNTS})
         self.assertIn("ranges armed", status[-1])
+
+    def test_kinds_of_steps_in_cpp(self):
+        program = os.path.join(BUILD, "examples", "step_kinds")
+        if not os.path.exists(program):
+            self.skipTest("libtorch was not found when building")
+        for kind in ("plain", "accumulation", "two_optimizers", "gan", "evaluation", "custom_optimizer"):
+            with self.subTest(kind=kind):
+                truth, found = run_whole([program, kind])
+                self.assertEqual({key: found[key] for key in truth}, truth)
 
     def test_backward_that_raises_passes_its_exception_and_later_steps_count(self):
         _, found, _ = run([PYTHON, "-c", RAISING_LOOP])
