@@ -288,7 +288,8 @@ Analysis RunAnalysis(const AnalysisInput& input) {
     if (verdict.headline.kind == VerdictKind::kWorkerDuplication && !analysis.evidence.copied.empty()) {
       const series::CopiedBytes& most = analysis.evidence.copied.front();
       verdict.headline.evidence.copied_site = analysis.evidence.sites[most.site].info.name;
-      verdict.headline.evidence.copied_site_bytes = most.bytes;
+      verdict.headline.evidence.copied_site_bytes =
+          std::min(most.bytes, verdict.headline.evidence.worker_private_growth_bytes.value_or(0));
     }
     Explain(pool.run, &verdict.headline);
     if (pool.run.unit == series::StepUnit::kTimeSlice) {

@@ -48,7 +48,7 @@ Verdict GrowingOverhead(VerdictKind kind, const Slope& slope, std::string why) {
 
 double EndMinusStart(const std::vector<double>& x) {
   if (x.empty()) return 0;
-  const size_t q = std::min(x.size(), std::max<size_t>(3, x.size() / 20));
+  const size_t q = std::max<size_t>(1, x.size() / 20);
   return Median(Values(x).last(q)) - Median(Values(x).first(q));
 }
 
@@ -220,8 +220,9 @@ ProcessVerdict ClassifyProcess(std::span<const SiteFinding> sites, const Process
     const size_t early_end = std::min(n, std::max<size_t>(4, n / 20));
     const double now = Median(Values(slack).last(last));
     const double early = n > 1 ? Median(Values(slack).subspan(1, early_end - 1)) : now;
-    if ((now > 0.08 * reference && now > 1.5 * early + 0.02 * reference) || gap.growth == Growth::kStopped ||
-        gap.growth == Growth::kSlowing) {
+    const bool has_risen = now > 0.08 * reference && now > 1.5 * early + 0.02 * reference;
+    const bool has_ended = gap.growth == Growth::kStopped || gap.growth == Growth::kSlowing;
+    if (has_risen || (has_ended && beyond_peak.back() > kProcessMaterial * reference)) {
       Verdict verdict;
       verdict.kind = VerdictKind::kAllocatorRetention;
       verdict.why = "the allocator keeps the mark of an earlier peak";

@@ -88,13 +88,13 @@ TEST_F(PatternsTest, K01WorkersCopyPages) {
     }
     run.input.workers.push_back(series);
   }
-  run.input.copy_on_write.sites = {{.site = list, .bytes = 1500 * kMiB}};
+  run.input.copy_on_write.sites = {{.site = list, .bytes = 1000 * kMiB}};
   EXPECT_THAT(Matched(), ElementsAre("K01"));
   EXPECT_EQ(Find("K01").site, list);
   EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kWorkerDuplication);
   EXPECT_EQ(analysis.process.headline_site, list);
   EXPECT_THAT(analysis.process.headline.sentence,
-              testing::HasSubstr("1.46 GiB of it was allocated at __init__ (data.py:12)"));
+              testing::HasSubstr("1000 MiB of it was allocated at __init__ (data.py:12)"));
   EXPECT_TRUE(analysis.patterns.front().explains_headline);
 }
 
