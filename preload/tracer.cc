@@ -11,7 +11,7 @@ namespace plateau {
 namespace {
 
 // Whether an allocation is recorded. Draws the next gap when the countdown ends here.
-bool Choose(ThreadState& t, size_t bytes, ThreadBuffer* buffer) {
+[[gnu::always_inline]] inline bool Choose(ThreadState& t, size_t bytes, ThreadBuffer* buffer) {
   const uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
   if (g_rate.full.load(std::memory_order_relaxed)) [[unlikely]] {
     Drop(trace::DropReason::kLimit, 1, bytes);
@@ -214,7 +214,8 @@ void TagTensor(const void* p, size_t bytes) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   if (!IsExact() && !g_sample_set.MayContain(address)) return;  // most small tensors, in a nanosecond
   EventScope scope;
-  if (!scope || (!IsExact() && !g_sample_set.Contains(address))) return;
+  if (!scope || g_rate.full.load(std::memory_order_relaxed)) return;
+  if (!IsExact() && !g_sample_set.Contains(address)) return;
   scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Tensor({address, bytes}); });
 }
 
@@ -222,7 +223,8 @@ void UntagTensor(const void* p) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   if (!IsExact() && !g_sample_set.MayContain(address)) return;  // most small tensors, in a nanosecond
   EventScope scope;
-  if (!scope || (!IsExact() && !g_sample_set.Contains(address))) return;
+  if (!scope || g_rate.full.load(std::memory_order_relaxed)) return;
+  if (!IsExact() && !g_sample_set.Contains(address)) return;
   scope.buffer()->Append([&](trace::BlockWriter& w) { return w.TensorGone(address); });
 }
 
@@ -239,7 +241,7 @@ void RecordInfo(std::string_view key, std::string_view value) {
 
 void RecordAllocIn(trace::AllocSource source, const void* p, size_t bytes, const void* frame) {
   EventScope scope;
-  if (!scope) return;
+  if (!scope || IsFull()) return;
   const uint32_t stack = StackOf(scope.thread(), CallerOfFrame(frame));
   const uint64_t tsc = TimeOfIn(scope.buffer());
   scope.buffer()->Append([&](trace::BlockWriter& w) {
@@ -249,7 +251,7 @@ void RecordAllocIn(trace::AllocSource source, const void* p, size_t bytes, const
 
 void RecordFreeIn(trace::AllocSource source, const void* p) {
   EventScope scope;
-  if (!scope) return;
+  if (!scope || IsFull()) return;
   const uint64_t tsc = TimeOfIn(scope.buffer());
   scope.buffer()->Append([&](trace::BlockWriter& w) {
     return w.FreeIn({source, reinterpret_cast<uintptr_t>(p)}, tsc);

@@ -20,7 +20,8 @@ uint8_t Tag(Op op, uint8_t flags) { return static_cast<uint8_t>(static_cast<uint
 int64_t Delta(uint64_t now, uint64_t before) { return static_cast<int64_t>(now - before); }
 
 // In units of 16 where possible, else in bytes, which `unaligned` says.
-uint8_t* PutAddress(uint8_t* p, uint64_t address, uint64_t before, uint8_t unaligned, uint8_t* flags) {
+[[gnu::always_inline]] inline uint8_t* PutAddress(uint8_t* p, uint64_t address, uint64_t before,
+                                                  uint8_t unaligned, uint8_t* flags) {
   const int64_t delta = Delta(address, before);
   if ((address | before) % 16 == 0) [[likely]]
     return PutVarint(p, ZigZag(delta >> 4));
@@ -120,7 +121,7 @@ uint8_t* BlockWriter::PutTime(uint8_t* p, uint64_t tsc) {
   return PutVarint(p, delta);
 }
 
-uint8_t* BlockWriter::PutStack(uint8_t* p, uint32_t stack, uint8_t* flags) {
+[[gnu::always_inline]] inline uint8_t* BlockWriter::PutStack(uint8_t* p, uint32_t stack, uint8_t* flags) {
   if (stack == last_.stack) {
     *flags |= kAllocSameStack;
     return p;
