@@ -23,6 +23,8 @@ PLATEAU = os.path.join(BUILD, "bin", "plateau")
 EXAMPLES = os.path.join(SOURCE, "examples")
 SITE_HOOK = os.path.join(SOURCE, "python", "plateau_site")
 
+RUN_SECONDS = 900  # some seconds on an idle machine; exact mode on a busy one takes minutes
+
 # Verdicts that say what is said of a marked line.
 GROWS = {"leak", "slow_leak", "staircase"}
 
@@ -84,14 +86,15 @@ def run(case, mode, keep):
             os.makedirs(folder)
         recording = os.path.join(folder, "recording")
         environment = dict(os.environ, LD_PRELOAD=SHIM, PLATEAU_OUT=recording, PLATEAU_MODE=mode, PYTHONPATH=SITE_HOOK)
-        done = subprocess.run(case.command, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(case.command, env=environment, capture_output=True, text=True, timeout=RUN_SECONDS)
         if done.returncode != 0:
             raise AssertionError(f"ended with {done.returncode}: {done.stderr[-2000:]}")
         truth = json.loads(done.stdout.splitlines()[-1])["truth"]
         if keep:
             with open(os.path.join(folder, "truth.json"), "w") as text:
                 json.dump(truth, text)
-        report = subprocess.run([PLATEAU, "report", recording, "--json", "-"], capture_output=True, text=True, timeout=300)
+        report = subprocess.run([PLATEAU, "report", recording, "--json", "-"], capture_output=True, text=True,
+                                timeout=RUN_SECONDS)
         if report.returncode != 0:
             raise AssertionError(f"report ended with {report.returncode}: {report.stderr[-2000:]}")
         return truth, json.loads(report.stdout)
