@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "analyzer/report/process_facts.h"
@@ -156,10 +157,16 @@ class ReportBuilder {
       notes_.push_back(absl::StrCat(pass.reader->path(), ": ", pass.replay.folded_events,
                                     " events were folded into sums to keep the size limit"));
     }
-    if (pass.definitions.rates.size() > 1) {
+    if (!pass.definitions.rates.empty()) {
+      const replay::TimedRate& last = pass.definitions.rates.back();
       notes_.push_back(absl::StrCat(pass.reader->path(),
                                     ": sampling was made coarser to keep the size limit, last period ",
-                                    pass.definitions.rates.back().rate.sample_bytes, " bytes"));
+                                    last.rate.sample_bytes, " bytes"));
+      if (last.rate.mode == trace::Mode::kOff) {
+        notes_.push_back(absl::StrFormat(
+            "%s: the size limit was reached after %.0f s; later allocations are in the totals only",
+            pass.reader->path(), pass.reader->SecondsSinceStart(last.tsc)));
+      }
     }
   }
 

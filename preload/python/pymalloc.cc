@@ -54,10 +54,16 @@ constinit thread_local uint64_t t_gap_mean_bytes = 0;
 constinit thread_local bool t_is_seeded = false;
 constinit thread_local bool t_in_arena = false;
 
-// How far it is to the next sample; 0 in exact mode, where everything is recorded.
+// False in exact mode, where everything is recorded until the size limit asks for sampling.
+bool IsSampling() {
+  return g_rate.exact_from.load(std::memory_order_relaxed) != 0 &&
+         g_rate.sample_bytes.load(std::memory_order_relaxed) != 0;
+}
+
+// How far it is to the next sample; 0 when everything is recorded.
 int64_t NextGap() {
+  if (!IsSampling()) return 0;
   const uint64_t mean_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
-  if (g_options.mode == trace::Mode::kExact || mean_bytes == 0) return 0;
   if (!t_is_seeded) {
     t_is_seeded = true;
     uint64_t cycles = reinterpret_cast<uintptr_t>(&t_random);
@@ -80,7 +86,7 @@ void CountPool(const void* p, int change) {
 
 // The countdown of a thread ended with a request that got `p`. `frame` is that of the hook.
 void Sample(void* p, size_t bytes, const void* frame) {
-  const bool is_first = !t_is_seeded && g_options.mode != trace::Mode::kExact;
+  const bool is_first = !t_is_seeded && IsSampling();
   const uint64_t old_mean_bytes = t_gap_mean_bytes;
   t_bytes_until_sample = NextGap();
   if (is_first) {
