@@ -264,11 +264,13 @@ void FindOperators(ProcessPass* pass, const std::vector<uint32_t>& sites) {
   }
   for (const uint32_t site : sites) {
     std::vector<uint32_t>& rows = rows_of[site];
-    std::stable_sort(rows.begin(), rows.end(), [pass](uint32_t a, uint32_t b) {
-      return pass->Row(a).live_bytes > pass->Row(b).live_bytes;
-    });
+    const size_t taken = std::min(rows.size(), kStacksPerSite);
+    std::partial_sort(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(taken), rows.end(),
+                      [pass](uint32_t a, uint32_t b) {
+                        return std::pair(pass->Row(b).live_bytes, a) < std::pair(pass->Row(a).live_bytes, b);
+                      });
     std::vector<std::string>& operators = pass->input.site_info[site].operators;
-    for (size_t i = 0; i < rows.size() && i < kStacksPerSite; ++i) {
+    for (size_t i = 0; i < taken; ++i) {
       std::string name = OperatorOf(pass->names->Stack(pass->Row(rows[i]).node));
       if (!name.empty() && !absl::c_linear_search(operators, name)) operators.push_back(std::move(name));
     }

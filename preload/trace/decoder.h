@@ -91,7 +91,7 @@ class RecordReader {
   DeltaState last_ = {};
 };
 
-inline bool RecordReader::NextHot(HotRecord* record) {
+[[gnu::always_inline]] inline bool RecordReader::NextHot(HotRecord* record) {
   constexpr ptrdiff_t kMostBytes = 1 + 4 * 8 + 8;  // so that every number can be read as eight bytes
   if (end_ - p_ < kMostBytes || run_left_ != 0 || damaged_) return false;
   const uint8_t tag = *p_;

@@ -42,7 +42,7 @@ inline const uint8_t* GetVarint(const uint8_t* p, const uint8_t* end, uint64_t* 
 
 // Reads a number of at most 8 bytes without a branch on its length, for when at least 8 bytes can be read at
 // `p`. nullptr when it is longer: ask GetVarint() then.
-inline const uint8_t* GetShortVarint(const uint8_t* p, uint64_t* value) {
+[[gnu::always_inline]] inline const uint8_t* GetShortVarint(const uint8_t* p, uint64_t* value) {
   uint64_t word;
   __builtin_memcpy(&word, p, sizeof(word));
   const uint64_t ends = ~word & 0x8080808080808080u;
