@@ -28,6 +28,7 @@ class Trace:
         plateau = os.path.join(os.environ["PLATEAU_BUILD"], "bin", "plateau")
         out = subprocess.run([plateau, "dump", path], stdout=subprocess.PIPE, check=True).stdout
         self.sample_bytes = 512 * 1024
+        self.period = None  # of the last change of rate
         for line in out.split(b"\n"):
             words = line.split(b" ", 2 if line.startswith(b"@") else 1)
             if line.startswith(b"@"):
@@ -54,9 +55,10 @@ class Trace:
         elif kind == "node":
             self._nodes[int(f["node"])] = (int(f["parent"]), int(f["location"]))
         elif kind == "rate":
-            self.sample_bytes = int(f["sample_bytes"])
+            self.sample_bytes = self.period = int(f["sample"])
         elif kind in ("alloc", "free", "alloc_in", "free_in", "map", "unmap", "thread_start"):
             self.events.append((kind, {key: _number(value) for key, value in f.items()}))
+            self.events[-1][1]["period"] = self.period
 
     def stack(self, node):
         frames = []

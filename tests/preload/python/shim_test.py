@@ -1,5 +1,6 @@
 """libplateau.so on every interpreter, read back from its recordings: shim_test.py NAME"""
 import json
+import math
 import os
 import subprocess
 import sys
@@ -101,6 +102,20 @@ def nothing_twice(python, folder):
         other = "alloc_in" if variables else "alloc"
         demand(seen[small][0] >= 190 and seen[other][0] < 10, "400", seen)
         demand(seen["alloc"][1] >= 190 and seen["alloc_in"][1] < 10, "600", seen)
+
+
+def size_limit(python, folder):
+    """When the limit ends exact mode, small objects are sampled like others and their weights are right."""
+    program = "for i in range(300000): bytes(i % 100 + 300)"
+    _, traces = record([python, "-c", program], folder, PLATEAU_MODE="exact", PLATEAU_MAX_TRACE="4M",
+                       PLATEAU_SAMPLE_BYTES="32K")
+    trace, = traces.values()
+    seen = [f for kind, f in trace.events if kind == "alloc_in" and 333 <= f["bytes"] <= 432]
+    estimate = sum(f["bytes"] / (1 if f["period"] is None else -math.expm1(-f["bytes"] / f["period"])) for f in seen)
+    truth = 3000 * sum(range(333, 433))
+    print("  %d of 300000 recorded, %.1f MB, true %.1f MB" % (len(seen), estimate / 1e6, truth / 1e6))
+    demand(len(seen) < 250000, "not sampled")
+    demand(abs(estimate - truth) < 0.12 * truth, estimate, truth)
 
 
 def exits(python, folder):
