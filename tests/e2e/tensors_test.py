@@ -115,6 +115,18 @@ class TensorsTest(unittest.TestCase):
         site, = [s for s in report["sites"] if s["line"] == line_of(COUNTS) and s["pool"] == "host" and s["tensor_count"]]
         self.assertEqual(site["tensor_live_count"][1:], [i + 1 - (i + 1) // 5 for i in range(40)])
 
+    def test_the_cuda_part_changes_nothing_in_a_cpu_program(self):
+        text = COUNTS.replace("STEPS", "12").replace("SIZE", "64")
+        text += 'print(json.dumps([log, [float(p.sum()) for p in model.parameters()]]))\n'
+        (log, values), with_one, _ = record(text, "--exact", "--no-cuda")
+        (log_of_both, values_of_both), with_both, _ = record(text, "--exact", "--cuda")
+        self.assertEqual(log_of_both, log)
+        self.assertEqual(values_of_both, values, "the same numbers to the last bit")
+        self.assertEqual(with_both["tensors"], with_one["tensors"])
+        for key in ("count", "epochs", "evaluations"):
+            self.assertEqual(with_both["steps"][key], with_one["steps"][key])
+        self.assertEqual((with_both["devices"], with_both["drops"]["events"]), ([], 0))
+
     def test_batches_of_workers_are_shared_memory(self):
         (count, held), report, _ = record(SHARED, "--exact")
         shared = [s for s in report["sites"] if s["pool"] == "shared" and s["retained_bytes"] > 0]
