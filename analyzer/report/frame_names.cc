@@ -12,6 +12,23 @@ namespace {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// Python keeps a byte of a file name that is no UTF-8 as a lone surrogate, U+DC80 to U+DCFF; here it is a
+// byte again, as the file system has it.
+std::string FileSystemName(const std::string& name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto byte = [&](size_t at) { return static_cast<unsigned char>(name[at]); };
+    const bool is_escaped = byte(i) == 0xed && i + 2 < name.size() && (byte(i + 1) & 0xfe) == 0xb2;
+    if (!is_escaped) {
+      out += name[i];
+      continue;
+    }
+    out += static_cast<char>((byte(i + 1) & 0x3f) << 6 | (byte(i + 2) & 0x3f));
+    i += 2;
+  }
+  return out;
+}
+
 bool IsStandardLibrary(const Frame& frame) {
   return absl::StartsWith(frame.function, "std::") || absl::StartsWith(frame.function, "__gnu_cxx::") ||
          absl::StartsWith(frame.function, "void std::") || absl::StartsWith(frame.function, "operator new") ||
@@ -52,7 +69,7 @@ std::vector<Frame> FrameNames::Name(uint32_t location) {
     const int line = symbols::PythonLine(code.python_version, static_cast<int>(code.first_line),
                                          code.line_table, static_cast<uint32_t>(where.offset));
     return {{.function = code.name.empty() ? "<code>" : code.name,
-             .file = code.file,
+             .file = FileSystemName(code.file),
              .line = line,
              .kind = "python"}};
   }

@@ -94,29 +94,58 @@ std::string Sparkline(const std::vector<double>& values, int width, std::optiona
   return line;
 }
 
-int DisplayWidth(absl::string_view text) {
-  int width = 0;
-  for (unsigned char c : text) width += (c & 0xc0) != 0x80;
-  return width;
+namespace {
+
+// Columns of one letter, given as its UTF-8 bytes: 2 for what terminals draw wide (CJK, emoji), 0 for marks
+// that sit on the letter before. Broken bytes count 1.
+int LetterWidth(absl::string_view bytes) {
+  uint32_t letter = static_cast<unsigned char>(bytes[0]);
+  if (letter < 0x80) return 1;
+  letter &= bytes.size() == 2 ? 0x1f : bytes.size() == 3 ? 0x0f : 0x07;
+  for (size_t i = 1; i < bytes.size(); ++i)
+    letter = letter << 6 | (static_cast<unsigned char>(bytes[i]) & 0x3f);
+  const auto within = [letter](uint32_t first, uint32_t last) { return letter >= first && letter <= last; };
+  if (within(0x300, 0x36f) || within(0x200b, 0x200f) || within(0x20d0, 0x20ff) || within(0xfe00, 0xfe0f))
+    return 0;
+  const bool is_wide = within(0x1100, 0x115f) || within(0x2e80, 0x303e) || within(0x3041, 0xa4cf) ||
+                       within(0xac00, 0xd7a3) || within(0xf900, 0xfaff) || within(0xfe30, 0xfe6f) ||
+                       within(0xff00, 0xff60) || within(0xffe0, 0xffe6) || within(0x1f300, 0x1f64f) ||
+                       within(0x1f680, 0x1f6ff) || within(0x1f900, 0x1f9ff) || within(0x1fa70, 0x1faff) ||
+                       within(0x20000, 0x3fffd);
+  return is_wide ? 2 : 1;
 }
 
-std::string MiddleEllipsis(absl::string_view text, int columns) {
-  if (DisplayWidth(text) <= columns) return std::string(text);
-  if (columns <= 3) return std::string(std::max(columns, 0), '.');
+std::vector<absl::string_view> Letters(absl::string_view text) {
   std::vector<absl::string_view> letters;
   for (size_t at = 0; at < text.size();) {
     const size_t size = std::min(SequenceLength(text[at]), text.size() - at);
     letters.push_back(text.substr(at, size));
     at += size;
   }
+  return letters;
+}
+
+}  // namespace
+
+int DisplayWidth(absl::string_view text) {
+  int width = 0;
+  for (const absl::string_view letter : Letters(text)) width += LetterWidth(letter);
+  return width;
+}
+
+std::string MiddleEllipsis(absl::string_view text, int columns) {
+  if (DisplayWidth(text) <= columns) return std::string(text);
+  if (columns <= 3) return std::string(std::max(columns, 0), '.');
+  const std::vector<absl::string_view> letters = Letters(text);
   const int keep = columns - 3;
-  const int head = keep / 3;
+  size_t head = 0, tail = letters.size();
+  int used = 0;
+  while (used + LetterWidth(letters[head]) <= keep / 3) used += LetterWidth(letters[head++]);
+  while (used + LetterWidth(letters[tail - 1]) <= keep) used += LetterWidth(letters[--tail]);
   std::string out;
-  for (int i = 0; i < head; ++i) absl::StrAppend(&out, letters[i]);
+  for (size_t i = 0; i < head; ++i) absl::StrAppend(&out, letters[i]);
   out += "...";
-  for (size_t i = letters.size() - (keep - head); i < letters.size(); ++i) {
-    absl::StrAppend(&out, letters[i]);
-  }
+  for (size_t i = tail; i < letters.size(); ++i) absl::StrAppend(&out, letters[i]);
   return out;
 }
 
@@ -140,8 +169,39 @@ std::vector<std::string> WrapText(absl::string_view text, int columns) {
   return lines;
 }
 
+std::string ValidUtf8(absl::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const size_t size = lead < 0x80   ? 1
+                        : lead < 0xc2 ? 0
+                        : lead < 0xe0 ? 2
+                        : lead < 0xf0 ? 3
+                        : lead < 0xf5 ? 4
+                                      : 0;
+    bool valid = size > 0 && i + size <= text.size();
+    for (size_t k = 1; valid && k < size; ++k)
+      valid = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
+    if (valid && size >= 3) {
+      const auto second = static_cast<unsigned char>(text[i + 1]);
+      // Overlong forms, surrogates, and what lies above U+10FFFF.
+      valid = !(lead == 0xe0 && second < 0xa0) && !(lead == 0xed && second >= 0xa0) &&
+              !(lead == 0xf0 && second < 0x90) && !(lead == 0xf4 && second >= 0x90);
+    }
+    if (!valid) {
+      out += "\xef\xbf\xbd";
+      ++i;
+      continue;
+    }
+    absl::StrAppend(&out, text.substr(i, size));
+    i += size;
+  }
+  return out;
+}
+
 std::string Printable(absl::string_view text) {
-  std::string out(text);
+  std::string out = ValidUtf8(text);
   for (char& c : out) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = c == '\t' ? ' ' : '?';
   }
@@ -149,6 +209,14 @@ std::string Printable(absl::string_view text) {
   for (size_t i = 0; i + 1 < out.size(); ++i) {
     const auto next = static_cast<unsigned char>(out[i + 1]);
     if (static_cast<unsigned char>(out[i]) == 0xc2 && next >= 0x80 && next < 0xa0) out.replace(i, 2, "?");
+  }
+  // Marks that turn the direction of writing would let a name rearrange the line: U+202A to 202E, 2066 to
+  // 2069.
+  for (size_t i = 0; i + 2 < out.size(); ++i) {
+    const absl::string_view letter = absl::string_view(out).substr(i, 3);
+    const bool turns = (letter >= "\xe2\x80\xaa" && letter <= "\xe2\x80\xae") ||
+                       (letter >= "\xe2\x81\xa6" && letter <= "\xe2\x81\xa9");
+    if (turns) out.replace(i, 3, "?");
   }
   return out;
 }

@@ -36,6 +36,8 @@ std::vector<std::string> WrapText(absl::string_view text, int columns);
 
 // Control characters, escape sequences among them, become '?': names in a recording come from outside.
 std::string Printable(absl::string_view text);
+// Bytes that are no UTF-8 become U+FFFD.
+std::string ValidUtf8(absl::string_view text);
 
 // "cache_fill" -> "CACHE FILL".
 std::string VerdictTitle(absl::string_view name);

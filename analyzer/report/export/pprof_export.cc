@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/report/export/pprof_profile.pb.h"
 #include "analyzer/report/export/stack_walk.h"
+#include "analyzer/report/units.h"
 
 namespace plateau::report {
 namespace {
@@ -131,37 +132,6 @@ class ProfileBuilder {
 };
 
 }  // namespace
-
-std::string ValidUtf8(absl::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t size = lead < 0x80   ? 1
-                        : lead < 0xc2 ? 0
-                        : lead < 0xe0 ? 2
-                        : lead < 0xf0 ? 3
-                        : lead < 0xf5 ? 4
-                                      : 0;
-    bool valid = size > 0 && i + size <= text.size();
-    for (size_t k = 1; valid && k < size; ++k)
-      valid = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-    if (valid && size >= 3) {
-      const auto second = static_cast<unsigned char>(text[i + 1]);
-      // Overlong forms, surrogates, and what lies above U+10FFFF.
-      valid = !(lead == 0xe0 && second < 0xa0) && !(lead == 0xed && second >= 0xa0) &&
-              !(lead == 0xf0 && second < 0x90) && !(lead == 0xf4 && second >= 0x90);
-    }
-    if (!valid) {
-      out += '?';
-      ++i;
-      continue;
-    }
-    absl::StrAppend(&out, text.substr(i, size));
-    i += size;
-  }
-  return out;
-}
 
 absl::StatusOr<std::string> Gzip(const std::string& bytes) {
   z_stream stream = {};

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/report/report_model.h"
+#include "analyzer/report/units.h"
 
 namespace plateau::report {
 
@@ -59,9 +60,6 @@ inline std::string FrameLabel(const ReportModel& model, uint32_t index) {
   }
   return frame.module.empty() ? name : absl::StrCat(name, " (", frame.module, ")");
 }
-
-// Bytes that are no UTF-8 become '?', for formats that insist on it.
-std::string ValidUtf8(absl::string_view text);
 
 }  // namespace plateau::report
 

@@ -47,5 +47,25 @@ TEST(UnitsTest, GrowthForEverIsTheMostSevere) {
   EXPECT_EQ(VerdictTitle("cache_fill"), "CACHE FILL");
 }
 
+TEST(UnitsTest, WideLettersTakeTwoColumnsAndMarksNone) {
+  EXPECT_EQ(DisplayWidth("gr\u00f6\u00dfe"), 5);
+  EXPECT_EQ(DisplayWidth("\U0001f525.py"), 5);
+  EXPECT_EQ(DisplayWidth("\u6570\u636e"), 4);
+  EXPECT_EQ(DisplayWidth("e\u0301"), 1);
+  const std::string wide = "\U0001f525\U0001f525\U0001f525\U0001f525\U0001f525\U0001f525";
+  for (int columns = 4; columns < 12; ++columns)
+    EXPECT_LE(DisplayWidth(MiddleEllipsis(wide, columns)), columns);
+}
+
+TEST(UnitsTest, BrokenBytesArePrintedAsReplacementCharacters) {
+  EXPECT_EQ(Printable("bad\xff\xfe.py"), "bad\ufffd\ufffd.py");
+  EXPECT_EQ(Printable("cut\xe2\x82"), "cut\ufffd\ufffd");
+}
+
+TEST(UnitsTest, NamesCannotTurnTheDirectionOfALine) {
+  EXPECT_EQ(Printable("a\u202eb\u2066c"), "a?b?c");
+  EXPECT_EQ(Printable("\u2026\u2603"), "\u2026\u2603");
+}
+
 }  // namespace
 }  // namespace plateau::report
