@@ -339,6 +339,7 @@ class Builder {
     if (kind == "tensor") return w.Tensor({n("address"), n("bytes")});
     if (kind == "tensor_gone") return w.TensorGone(n("address"));
     if (kind == "realloc_cancel") return w.ReallocCancel();
+    if (kind == "copied_pages") return w.CopiedPages(l.Hex("runs"));
     if (kind == "fork") return w.Fork(n32("child"));
     if (kind == "alloc_in") {
       return w.AllocIn({static_cast<AllocSource>(n("source")), n("address"), n("bytes"), n32("stack")});

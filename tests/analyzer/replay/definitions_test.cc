@@ -57,6 +57,23 @@ node node=5 parent=3 location=7
   EXPECT_EQ(d.Canonical(1000), 0u);
 }
 
+TEST(DefinitionsTest, CopiedPagesOfAllRecordsAddUp) {
+  // Pages 16-18 and 24; then 17-20 again with more, and a record that is cut inside a number.
+  const Definitions d = Collect(R"(
+copied_pages runs=10030501
+seal
+copied_pages runs=1104
+copied_pages runs=4002ff
+)");
+  ASSERT_EQ(d.copied_pages.size(), 3u);
+  EXPECT_EQ(d.copied_pages[0].first, 16u);
+  EXPECT_EQ(d.copied_pages[0].count, 5u);
+  EXPECT_EQ(d.copied_pages[1].first, 24u);
+  EXPECT_EQ(d.copied_pages[1].count, 1u);
+  EXPECT_EQ(d.copied_pages[2].first, 64u);
+  EXPECT_EQ(d.copied_pages[2].count, 2u);
+}
+
 TEST(DefinitionsTest, CycleOfNodesIsCut) {
   const Definitions d = Collect("node node=1 parent=2 location=5\nnode node=2 parent=1 location=6\n");
   for (uint32_t node = d.Canonical(1), depth = 0; node != 0; node = d.nodes[node].parent)
