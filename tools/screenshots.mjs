@@ -35,7 +35,7 @@ try {
       if (!dark) {
         for (const view of ['sites', 'flame']) {
           await page.click(`#tab-${view}`);
-          await new Promise((done) => setTimeout(done, 300));
+          await new Promise((done) => setTimeout(done, 1500));
           await page.screenshot(join(out, `${name}-${view}.png`), {full: true});
         }
       }

@@ -4,7 +4,7 @@
 // and by keyboard, that names from a recording stay text, and that a large recording does not freeze it. Skips (77) without Chromium.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {mkdtempSync, readFileSync, rmSync, statSync} from 'node:fs';
+import {mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
@@ -110,6 +110,25 @@ const cases = {
     await metric('temporary');
     assert.ok(await page.evaluate('document.querySelectorAll(".flame g.frame").length > 5'));
     assertQuiet(page, 'flame');
+    await page.close();
+  },
+
+  async 'functions of the interpreter are hidden until they are asked for'() {
+    // The same page with a library of torch renamed to the interpreter's.
+    const html = readFileSync(join(scratch, 'leak.html'), 'utf8');
+    assert.ok(html.includes('"libtorch_cpu.so"'));
+    writeFileSync(join(scratch, 'interpreter.html'), html.replaceAll('"libtorch_cpu.so"', '"libpython3.11.so.1.0"'));
+    const page = await open('interpreter');
+    await page.click('#tab-flame');
+    await page.evaluate('(() => { const s = document.querySelector("#flame-metric"); s.value = "retained"; s.dispatchEvent(new Event("change")); })()');
+    const inside = () => page.evaluate('[...document.querySelectorAll(".flame g.frame")].filter((g) => g.getAttribute("name").startsWith("at::native")).length');
+    const total = () => page.evaluate('document.querySelector(".flame-info").textContent');
+    const before = await total();
+    assert.equal(await inside(), 0);
+    await page.click('#flame-interpreter');
+    assert.ok(await inside() > 0, 'shown on request');
+    assert.equal(await total(), before, 'the total stays');
+    assertQuiet(page, 'interpreter');
     await page.close();
   },
 

@@ -44,7 +44,9 @@ export function banner(data: PageData): HTMLElement {
   if (head.needs_steps !== null) forecasts.unshift(`About ${format.count(head.needs_steps)} more steps decide it.`);
   const next = report.patterns.map((pattern) => el('span', {title: pattern.evidence},
       el('strong', {}, pattern.title), ` (${pattern.id}). `, pattern.explanation, ' ', el('em', {}, `Usual fix: ${pattern.fix}`)) as string | Node);
-  next.push(...head.next_steps);
+  // Advice for the verdict first; a pattern says the same at more length.
+  const isPattern = (step: string) => report.patterns.some((pattern) => step === `${pattern.title} (${pattern.id}): ${pattern.fix}`);
+  next.unshift(...head.next_steps.filter((step) => !isPattern(step)));
   const ruledOut = report.hypotheses.filter((h) => h.result.replace('_', ' ') === 'ruled out').map((h) => h.name);
 
   return el('header', {class: `banner tone-${format.severity(report.verdict)}`},

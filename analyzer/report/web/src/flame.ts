@@ -27,8 +27,23 @@ function shortPlace(place: string): string {
   return place.slice(place.lastIndexOf('/') + 1);
 }
 
-// Builds the tree of one metric. Values below zero (corrections of estimates) have no width; the sum in the tooltip keeps them.
-function buildTree(data: PageData, metric: Metric): Node {
+// Functions of the interpreter itself, called by Python code: they say how Python works, not who asked for memory.
+function interpreterFrames(data: PageData): boolean[] {
+  const {parent, frame} = data.stacks;
+  const isBelowPython: boolean[] = [];
+  const hidden: boolean[] = [];
+  for (let i = 0; i < parent.length; ++i) {
+    const f = frameAt(data, frame[i]);
+    const above = parent[i] >= 0 && isBelowPython[parent[i]];
+    isBelowPython.push(above || f.kind === 'python');
+    hidden.push(above && f.kind === 'native' && /^(lib)?python\d/.test(shortPlace(f.module)));
+  }
+  return hidden;
+}
+
+// Builds the tree of one metric. Values below zero (corrections of estimates) have no width; the sum in the tooltip keeps them. What a
+// hidden frame asked for by itself is its caller's, and its children hang below that one.
+function buildTree(data: PageData, metric: Metric, hidden: boolean[]): Node {
   const {parent, frame, site} = data.stacks;
   const values = data.stacks[metric];
   const root: Node = {name: 'all', value: 0, sum: 0, place: '', kind: 'root', site: -1, children: []};
@@ -39,8 +54,20 @@ function buildTree(data: PageData, metric: Metric): Node {
     const label = f.function || '[unknown]';
     nodes.push({name: f.kind === 'python' && place !== '' ? `${label}  ${shortPlace(place)}` : label, value: Math.max(0, values[i]), sum: values[i], place, kind: f.kind, site: site[i], children: []});
   }
+  const shown = (i: number): Node => {
+    while (i >= 0 && hidden[i]) i = parent[i];
+    return i >= 0 ? nodes[i] : root;
+  };
+  // Own values first: a frame whose values come from hidden ones is there to be shown.
+  for (let i = 0; i < nodes.length; ++i) {
+    if (!hidden[i]) continue;
+    const above = shown(i);
+    above.value += nodes[i].value;
+    above.sum += nodes[i].sum;
+  }
   for (let i = nodes.length - 1; i >= 0; --i) {
-    const above = parent[i] >= 0 ? nodes[parent[i]] : root;
+    if (hidden[i]) continue;
+    const above = shown(parent[i]);
     above.sum += nodes[i].sum;
     if (nodes[i].value > 0 || nodes[i].children.length > 0) above.children.push(nodes[i]);
   }
@@ -75,6 +102,8 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
   let total = 0;
   let chart: ReturnType<typeof flamegraph> | null = null;
   let chosen: Node | null = null;
+  const interpreter = interpreterFrames(data);
+  let showsInterpreter = false;
 
   const describe = (node: Node) => `${node.name}${node.place !== '' ? `  ${node.place}` : ''}\n${unit(node.sum)}, ${format.percent(node.sum, total)} of all`;
 
@@ -99,7 +128,7 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
     const width = holder.clientWidth;
     if (width === 0) return;
     holder.replaceChildren();
-    const tree = buildTree(data, metric);
+    const tree = buildTree(data, metric, showsInterpreter ? [] : interpreter);
     total = tree.sum;
     chosen = null;
     if (tree.children.length === 0) {
@@ -160,6 +189,13 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
     show(null);
     makeReachable();
   });
+  const inside = el('button', {type: 'button', class: 'toggle', id: 'flame-interpreter', 'aria-pressed': 'false', hidden: !interpreter.includes(true)},
+      'Interpreter frames');
+  inside.addEventListener('click', () => {
+    showsInterpreter = !showsInterpreter;
+    inside.setAttribute('aria-pressed', String(showsInterpreter));
+    draw();
+  });
   const open = el('button', {type: 'button', class: 'quiet', hidden: true}, 'Open its site');
   let width = 0;
   new ResizeObserver(() => {
@@ -173,5 +209,5 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
       ` ${format.count(data.stacks.all)} frames, drawn as ${format.count(data.stacks.parent.length)}; the rest is added up as [smaller stacks].` : '';
   const legend = el('p', {class: 'kinds'}, el('i', {class: 'python'}), 'Python', el('i', {class: 'op'}), 'torch op', el('i', {class: 'native'}), 'native');
   return panel('Flame graph', `Root on top, width is bytes. Click or press Enter to zoom, Escape to go back.${pruned}`,
-      el('div', {class: 'tools'}, choice, search, found, reset, open), info, holder, legend);
+      el('div', {class: 'tools'}, choice, search, found, inside, reset, open), info, holder, legend);
 }
