@@ -12,7 +12,7 @@ ALLOWED = {
     "preload/sampler": {"preload/sampler", "preload"},
     "preload/unwind": {"preload/unwind", "preload/trace"},
     "preload/python": {"preload/python", "preload/sampler", "preload/trace", "preload/unwind", "preload"},
-    "preload/torch": {"preload/torch", "preload/trace", "preload"},
+    "preload/torch": {"preload/torch", "preload/sampler", "preload/trace", "preload"},
     "preload/cuda": {"preload/cuda", "preload/torch", "preload"},
     "preload": {"preload", "preload/trace", "preload/sampler", "preload/unwind", "preload/python", "preload/torch"},
     "analyzer/base": {"analyzer/base"},
