@@ -156,6 +156,20 @@ absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::stri
   return launch;
 }
 
+// What this run is asked to record. Which parts found their interpreter, torch or driver is known later: the
+// report has it under "Levels".
+std::string StartLine(const Arguments& arguments, const Launch& launch, const std::string& directory) {
+  std::error_code ignored;
+  std::string line = absl::StrCat("recording in ", fs::proximate(directory, ignored).string(), ": ",
+                                  arguments.Has("exact") ? "exact" : "default", " mode, Python frames, ");
+  absl::StrAppend(&line, arguments.Has("no-steps") ? "no torch steps (--no-steps), " : "torch steps, ");
+  const bool has_cuda = launch.preload.size() > 1;
+  absl::StrAppend(&line, has_cuda                   ? "CUDA"
+                         : arguments.Has("no-cuda") ? "no CUDA (--no-cuda)"
+                                                    : "no CUDA (no driver here)");
+  return line;
+}
+
 void NoteEnding(const std::string& directory, const Ending& ending) {
   // Without it the report says less about how the run ended, nothing else.
   WriteWholeFile(absl::StrCat(directory, "/", reader::kEndingFile), absl::StrCat(ending.Words(), "\n"))
@@ -193,6 +207,9 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
   if (!why_not.empty()) Say(arguments, why_not);
   PLATEAU_ASSIGN_OR_RETURN(const std::string directory, MakeRecordingDirectory(arguments));
   PLATEAU_ASSIGN_OR_RETURN(const Launch launch, PrepareLaunch(arguments, directory));
+  if (why_not.empty() && !FindProgram(arguments.program()[0]).empty()) {
+    Say(arguments, StartLine(arguments, launch, directory));
+  }
   PLATEAU_ASSIGN_OR_RETURN(const Ending ending, RunProgram(launch));
   if (!ending.was_started) {
     rmdir(directory.c_str());
@@ -209,8 +226,8 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
   if (const absl::Status status = Report(arguments, directory, options); !status.ok()) {
     Say(arguments, std::string(status.message()));
   }
-  Say(arguments, absl::StrCat("recording in ", fs::proximate(directory, error).string(),
-                              "; `plateau report` shows it again"));
+  Say(arguments,
+      absl::StrCat("`plateau report ", fs::proximate(directory, error).string(), "` shows it again"));
   return ending.exit_code;
 }
 

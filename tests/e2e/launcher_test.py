@@ -73,6 +73,15 @@ class LauncherTest(unittest.TestCase):
         self.assertIn("keep", done.stderr)
         self.assertEqual(self.report(out)["recording"]["ending"], "exit 7")
 
+    def test_start_up_line_says_what_is_recorded(self):
+        _, done = self.record("start")
+        first = done.stderr.splitlines()[0]
+        self.assertRegex(first, r"^plateau: recording in .*start: exact mode, Python frames, torch steps, (no )?CUDA")
+        _, done = self.record("start", options=("--no-steps", "--no-cuda"))
+        self.assertIn("default mode, Python frames, no torch steps (--no-steps), no CUDA (--no-cuda)", done.stderr)
+        _, done = self.record("start", options=("-q",))
+        self.assertNotIn("plateau:", done.stderr)
+
     def test_site_has_the_line_and_every_byte(self):
         out, _ = self.record("site")
         report = self.report(out)
