@@ -2,17 +2,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
-#include <ctime>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/load_report.h"
+#include "analyzer/cli/terminal_view.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/report/card.h"
 #include "analyzer/report/site_table.h"
@@ -21,16 +21,12 @@
 namespace plateau::cli {
 namespace {
 
-volatile std::sig_atomic_t stop_asked = 0;
-
-void OnInterrupt(int) { stop_asked = 1; }
-
-std::string Screen(const report::ReportModel& model, bool terminal, int columns, int64_t top) {
-  std::string out = report::WriteCard(model, {.color = terminal, .columns = std::min(columns, 100)});
+std::string Screen(const report::ReportModel& model, bool color, int columns, int64_t top) {
+  std::string out = report::WriteCard(model, {.color = color, .columns = std::min(columns, 100)});
   report::TableOptions table;
   table.top = static_cast<size_t>(top);
   table.sort = report::SortKey::kGrowth;
-  absl::StrAppend(&out, "\n", report::WriteSiteTable(model, table, {.color = terminal, .columns = columns}));
+  absl::StrAppend(&out, "\n", report::WriteSiteTable(model, table, {.color = color, .columns = columns}));
   return out;
 }
 
@@ -40,31 +36,35 @@ absl::StatusOr<int> RunWatch(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(const int64_t top, arguments.Integer("top", 8));
   if (!(interval >= 0.1)) return absl::InvalidArgumentError("--interval: must be 0.1 seconds or more");
   options.with_stacks = false;
-  const bool terminal = WantsColor(STDOUT_FILENO);
-  const bool once = arguments.Has("once");
-  std::signal(SIGINT, OnInterrupt);
+  const bool color = WantsColor(STDOUT_FILENO);
+  const auto screen = [&](const report::ReportModel& model) {
+    return Screen(model, color, Columns(STDOUT_FILENO), top);
+  };
+  if (arguments.Has("once")) {
+    PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
+    PLATEAU_RETURN_IF_ERROR(WriteOutput("-", screen(model)));
+    return kExitOk;
+  }
+  // Read once before the terminal is touched, so that a wrong name is an ordinary message.
+  PLATEAU_ASSIGN_OR_RETURN(report::ReportModel model, LoadReport(arguments.positional(), options));
+  TerminalView view;
   while (true) {
-    const std::time_t started = std::time(nullptr);
+    // Asked before reading: what is written after the process was last seen alive is read in any case.
     const absl::StatusOr<reader::Recording> recording = reader::OpenRecording(arguments.positional());
-    const bool open_end = recording.ok() && recording->HasOpenEnd();
-    absl::StatusOr<report::ReportModel> model = LoadReport(arguments.positional(), options);
-    if (!model.ok()) return model.status();
-    // Home and clear below, rather than clear and draw: no flicker.
-    std::string screen = terminal ? "\x1b[H\x1b[J" : "";
-    absl::StrAppend(&screen, Screen(*model, terminal, Columns(STDOUT_FILENO), top));
-    if (terminal && open_end && !once) {
-      absl::StrAppendFormat(&screen, "\nevery %g s; Ctrl-C ends the view, not the run\n", interval);
-    }
-    PLATEAU_RETURN_IF_ERROR(WriteOutput("-", screen));
-    std::fflush(stdout);
-    if (once || !open_end || stop_asked != 0) return kExitOk;
+    const bool is_running = recording.ok() && recording->IsRunning();
+    const absl::Time started = absl::Now();
+    PLATEAU_ASSIGN_OR_RETURN(model, LoadReport(arguments.positional(), options));
     // Reading a long recording takes time too: never spend more than half of it on looking.
-    const double spent = std::difftime(std::time(nullptr), started);
-    const double pause = std::max(interval, spent);
-    timespec wait = {static_cast<time_t>(pause),
-                     static_cast<long>((pause - static_cast<double>(static_cast<time_t>(pause))) * 1e9)};
-    nanosleep(&wait, nullptr);
-    if (stop_asked != 0) return kExitOk;
+    const double pause = std::max(interval, absl::ToDoubleSeconds(absl::Now() - started));
+    const std::string help = is_running ? absl::StrFormat("every %.3g s; q ends the view, not the run", pause)
+                                        : "the run has ended";
+    while (true) {
+      PLATEAU_RETURN_IF_ERROR(view.Draw(screen(model), help));
+      if (!is_running) return kExitOk;
+      const TerminalView::Event event = view.Wait(pause);
+      if (event == TerminalView::Event::kQuit) return kExitOk;
+      if (event == TerminalView::Event::kTimeout) break;
+    }
   }
 }
 
@@ -77,7 +77,7 @@ const Command& WatchCommand() {
       .summary = "Show the verdict of a run that is still going on, and keep it up to date.",
       .description =
           "Reads the recording again every few seconds and draws the card and the sites that grow most. Ends "
-          "with the run.",
+          "with the run, however that ends, or with q.",
       .options = WithAnalysisOptions(
           {{.name = "interval",
             .letter = 'i',

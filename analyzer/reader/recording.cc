@@ -1,6 +1,7 @@
 #include "analyzer/reader/recording.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -63,9 +64,24 @@ absl::Status AddDirectory(const std::string& path, Recording* recording) {
 
 }  // namespace
 
-bool Recording::HasOpenEnd() const {
-  return std::any_of(traces.begin(), traces.end(),
-                     [](const TraceFile& t) { return t.header.clean_exit != 1; });
+// Field 22 of /proc/PID/stat tells two processes of one pid apart.
+bool IsRunning(const trace::FileHeader& header) {
+  if (header.clean_exit == 1) return false;
+  const auto stat = ReadWholeFile(absl::StrCat("/proc/", header.pid, "/stat"), 1 << 16);
+  if (!stat.ok()) return false;
+  size_t at = stat->rfind(')');
+  // A dead process that its parent has not asked about yet.
+  if (at != std::string::npos && (stat->compare(at, 3, ") Z") == 0 || stat->compare(at, 3, ") X") == 0))
+    return false;
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = stat->find(' ', at + 1);
+  return at != std::string::npos &&
+         std::strtoull(stat->c_str() + at, nullptr, 10) == header.process_start_ticks;
+}
+
+bool Recording::IsRunning() const {
+  return std::any_of(traces.begin(), traces.end(), [](const TraceFile& trace) {
+    return trace.header.clean_exit != 1 && reader::IsRunning(trace.header);
+  });
 }
 
 absl::StatusOr<Recording> OpenRecording(const std::vector<std::string>& paths) {

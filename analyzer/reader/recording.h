@@ -26,9 +26,12 @@ struct Recording {
   std::vector<std::string> skipped;  // one sentence per trace that could not be taken
   std::string ending;  // how the launched program ended, when the launcher could say: "exit 0", "signal 9"
 
-  // True when some process of it has not ended in order: running or killed.
-  bool HasOpenEnd() const;
+  // True when a process of it is still alive on this machine.
+  bool IsRunning() const;
 };
+
+// Whether the process that writes a trace is still alive on this machine.
+bool IsRunning(const trace::FileHeader& header);
 
 // Where the launcher notes the ending, beside the traces.
 inline constexpr char kEndingFile[] = "ending.txt";

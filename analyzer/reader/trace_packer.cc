@@ -15,6 +15,7 @@
 #include "analyzer/base/progress.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/pack/column_codec.h"
+#include "analyzer/reader/recording.h"
 #include "analyzer/reader/trace_reader.h"
 #include "preload/trace/checksum.h"
 #include "preload/trace/encoder.h"
@@ -70,17 +71,6 @@ class NewFile {
   uint64_t bytes_ = 0;
   bool is_done_ = false;
 };
-
-// Field 22 of /proc/PID/stat tells two processes of one pid apart.
-bool IsRunning(const trace::FileHeader& header) {
-  if (header.clean_exit == 1) return false;
-  const auto stat = ReadWholeFile(absl::StrCat("/proc/", header.pid, "/stat"), 1 << 16);
-  if (!stat.ok()) return false;
-  size_t at = stat->rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = stat->find(' ', at + 1);
-  return at != std::string::npos &&
-         std::strtoull(stat->c_str() + at, nullptr, 10) == header.process_start_ticks;
-}
 
 class Packer {
  public:

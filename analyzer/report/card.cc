@@ -110,17 +110,22 @@ class Card {
   void Curves() {
     if (model_.ledger.empty()) return;
     std::vector<double> live, rss;
-    double gap_bytes = 0;
+    const LedgerSample* last = &model_.ledger.back();
     for (const LedgerSample& s : model_.ledger) {
       if (s.step < 1 && model_.ledger.back().step >= 2) continue;  // before training started
       live.push_back(static_cast<double>(s.live_bytes));
       rss.push_back(static_cast<double>(s.rss_bytes));
-      gap_bytes = static_cast<double>(s.allocator_gap_bytes);
+      last = &s;
       if (s.step >= model_.ledger.back().step && s.step >= 2)
         break;  // after this the program takes itself down
     }
-    Curve("live  ", live, absl::StrCat("peak ", FormatBytes(model_.totals.peak_bytes)));
-    Curve("RSS   ", rss, absl::StrCat("gap ", FormatBytes(gap_bytes)));
+    // The peak of the events is an estimate where small requests were sampled; the curve is counted.
+    const double peak_bytes = std::max(static_cast<double>(model_.totals.peak_bytes),
+                                       live.empty() ? 0 : *std::max_element(live.begin(), live.end()));
+    Curve("live  ", live, absl::StrCat("peak ", FormatBytes(peak_bytes)));
+    Curve("RSS   ", rss,
+          absl::StrCat("gap ", last->allocator_gap_is_estimated ? "~" : "",
+                       FormatBytes(last->allocator_gap_bytes)));
   }
 
   // "Why        text" with the label in the first eleven columns and the text hanging beside it.
@@ -155,7 +160,8 @@ class Card {
     for (const Site& site : model_.sites) sites.push_back(&site);
     const int headline = VerdictSeverity(model_.verdict.name);
     auto rank = [&](const Site& site) {
-      if (headline > 0 && site.verdict == model_.verdict.name) return 0;
+      const bool made_it = model_.verdict.name != "steady" && site.verdict == model_.verdict.name;
+      if (made_it && (headline > 0 || site.retained_bytes > 0)) return 0;
       return headline == 3 && VerdictSeverity(site.verdict) == 3 ? 1 : 2;
     };
     std::stable_sort(sites.begin(), sites.end(), [&](const Site* a, const Site* b) {
@@ -175,8 +181,10 @@ class Card {
     const size_t shown = std::min<size_t>(options_.top_sites, sites.size());
     for (size_t i = 0; i < shown; ++i) {
       const Site& s = *sites[i];
-      const std::string pool = s.pool == "host" ? "" : absl::StrCat(" (", s.pool, ")");
-      std::string name = MiddleEllipsis(Printable(absl::StrCat(s.site, pool)), names);
+      // One line of code may hold memory of several kinds.
+      const std::string pool = s.pool.empty() || s.pool == "host" ? "" : absl::StrCat(" (", s.pool, ")");
+      std::string name =
+          absl::StrCat(MiddleEllipsis(Printable(s.site), names - DisplayWidth(pool)), Printable(pool));
       name += std::string(names - DisplayWidth(name), ' ');
       const std::string bytes = FormatBytes(s.retained_bytes);
       const std::string rate = s.growth_bytes_per_step == 0 ? "-" : HumanRate(s.growth_bytes_per_step);

@@ -221,6 +221,7 @@ void ReadLedger(const Json& j, LedgerSample& s) {
   Get(j, "rss_file_bytes", s.rss_file_bytes);
   Get(j, "rss_shmem_bytes", s.rss_shmem_bytes);
   Get(j, "allocator_gap_bytes", s.allocator_gap_bytes);
+  Get(j, "allocator_gap_estimated", s.allocator_gap_is_estimated);
   Get(j, "own_bytes", s.own_bytes);
   Get(j, "pinned_bytes", s.pinned_bytes);
   Get(j, "device_live_bytes", s.device_live_bytes);

@@ -112,6 +112,7 @@ Json ToJson(const LedgerSample& s) {
           {"rss_file_bytes", s.rss_file_bytes},
           {"rss_shmem_bytes", s.rss_shmem_bytes},
           {"allocator_gap_bytes", s.allocator_gap_bytes},
+          {"allocator_gap_estimated", s.allocator_gap_is_estimated},
           {"own_bytes", s.own_bytes},
           {"pinned_bytes", s.pinned_bytes},
           {"device_live_bytes", s.device_live_bytes},

@@ -268,6 +268,8 @@ nlohmann::ordered_json BuildPageData(const ReportModel& model, const PageLimits&
   out["report"] = SummaryToJson(model);
   out["ledger"] = LedgerColumns(ThinLedger(model.ledger, limits.ledger_rows));
   out["ledger_readings"] = model.ledger.size();
+  out["gap_estimated"] = std::any_of(model.ledger.begin(), model.ledger.end(),
+                                     [](const LedgerSample& s) { return s.allocator_gap_is_estimated; });
   out["series"] = SeriesToJson(model, shown, limits);
   out["sites"] = SitesToJson(model.sites, shown, frames);
   out["rest"] = RestOfSites(model, shown);

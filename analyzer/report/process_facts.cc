@@ -117,6 +117,7 @@ std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
     const series::LedgerParts& parts = pass.analysis.ledger[i];
     o.live_bytes = Round(parts.live);
     o.allocator_gap_bytes = Round(parts.allocator_gap);
+    o.allocator_gap_is_estimated = s.allocator_held <= 0;
     o.own_bytes = Round(parts.own);
     o.tensor_bytes = Round(pass.replay.ledger[i].tensor_bytes);
     o.tensor_count = Round(pass.replay.ledger[i].tensor_count);

@@ -143,6 +143,7 @@ struct LedgerSample {
   int64_t rss_file_bytes = 0;
   int64_t rss_shmem_bytes = 0;
   int64_t allocator_gap_bytes = 0;
+  bool allocator_gap_is_estimated = false;  // the allocator was not asked for this reading
   int64_t own_bytes = 0;
   int64_t pinned_bytes = 0;
   int64_t device_live_bytes = 0;

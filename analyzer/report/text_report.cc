@@ -62,7 +62,8 @@ std::string Ledger(const ReportModel& model, const TextOptions& text) {
               absl::StrCat(to > from ? "+" : "", FormatBytes(to - from))});
   };
   row("live", &LedgerSample::live_bytes, true);
-  row("allocator gap", &LedgerSample::allocator_gap_bytes, true);
+  const bool is_estimated = first->allocator_gap_is_estimated || last.allocator_gap_is_estimated;
+  row(is_estimated ? "allocator gap, estimated" : "allocator gap", &LedgerSample::allocator_gap_bytes, true);
   row("files", &LedgerSample::rss_file_bytes);
   row("shared", &LedgerSample::rss_shmem_bytes);
   row("Plateau itself", &LedgerSample::own_bytes);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_split.h"
+#include "analyzer/report/text_report.h"
 #include "analyzer/report/units.h"
 #include "tests/support/report_fixtures.h"
 
@@ -79,6 +80,27 @@ TEST(CardTest, DropsAndDamageAreSaid) {
   CardOptions wide;
   wide.columns = 120;
   EXPECT_THAT(WriteCard(model, wide), HasSubstr("1.23 k events dropped, 2 blocks damaged"));
+}
+
+TEST(CardTest, GapOfAnAllocatorThatWasNotAskedIsMarked) {
+  ReportModel model = LeakModel();
+  EXPECT_THAT(WriteCard(model), HasSubstr("gap 57.2 MiB"));
+  for (LedgerSample& sample : model.ledger) sample.allocator_gap_is_estimated = true;
+  EXPECT_THAT(WriteCard(model), HasSubstr("gap ~57.2 MiB"));
+  EXPECT_THAT(WriteTextReport(model, {}, {}), HasSubstr("allocator gap, estimated"));
+}
+
+TEST(CardTest, PeakIsNeverBelowTheCurveBesideIt) {
+  ReportModel model = LeakModel();
+  model.totals.peak_bytes = 1000;
+  EXPECT_THAT(WriteCard(model), Not(HasSubstr("peak 1000 B")));
+}
+
+TEST(CardTest, KindOfMemoryIsNamedUnlessItIsTheHosts) {
+  ReportModel model = LeakModel();
+  EXPECT_THAT(WriteCard(model), Not(HasSubstr("(host)")));
+  for (Site& site : model.sites) site.pool = "python";
+  EXPECT_THAT(WriteCard(model), HasSubstr("(python) "));
 }
 
 }  // namespace

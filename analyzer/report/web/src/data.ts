@@ -147,6 +147,7 @@ export interface PageData {
   report: Report;
   ledger: {step: number[]; time: number[]} & Partial<Record<LedgerColumn, number[]>>;
   ledger_readings: number;
+  gap_estimated?: boolean;  // the allocator was not asked at every reading
   series: {step: number[]; time: number[]; curves: Array<{row: number; live: number[]; survivors: number[]; tensors?: number[]}>; others: number[]};
   sites: Site[];
   rest: {sites: number; retained: number; count: number; peak: number; temporary: number};

@@ -47,7 +47,8 @@ export function breakdown(data: PageData): HTMLElement | null {
 export function ledger(data: PageData): HTMLElement {
   const parts: Array<[LedgerColumn, string, string]> = [
     ['live', 'Live', 'asked for and not freed'],
-    ['gap', 'Allocator gap', 'held by the allocator, asked for by nobody'],
+    ['gap', data.gap_estimated ? 'Allocator gap (estimated)' : 'Allocator gap',
+      `held by the allocator, asked for by nobody${data.gap_estimated ? '; estimated between the times the allocator was asked' : ''}`],
     ['file', 'Files', 'mapped files; reclaimable'],
     ['shmem', 'Shared', 'shared memory'],
     ['own', 'Plateau itself', 'buffers of the recorder'],

@@ -1,0 +1,107 @@
+#include "analyzer/cli/terminal_view.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/base/status_macros.h"
+#include "analyzer/cli/load_report.h"
+
+namespace plateau::cli {
+namespace {
+
+volatile sig_atomic_t g_quit = 0;
+volatile sig_atomic_t g_resized = 0;
+
+void OnQuit(int) { g_quit = 1; }
+void OnResize(int) { g_resized = 1; }
+
+void Handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;  // no SA_RESTART: a signal ends the wait
+  sigaction(signal, &action, nullptr);
+}
+
+size_t Rows() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1) return size.ws_row;
+  return 24;
+}
+
+double Now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+TerminalView::TerminalView() : is_terminal_(isatty(STDOUT_FILENO) == 1) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) Handle(signal, OnQuit);
+  Handle(SIGWINCH, OnResize);
+  if (!is_terminal_) return;
+  has_keys_ = isatty(STDIN_FILENO) == 1 && tcgetattr(STDIN_FILENO, &before_) == 0;
+  if (has_keys_) {
+    termios keys = before_;
+    keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    keys.c_cc[VMIN] = 0;
+    keys.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSANOW, &keys);
+  }
+  std::fputs("\x1b[?25l\x1b[2J", stdout);
+}
+
+TerminalView::~TerminalView() {
+  if (is_terminal_) {
+    std::fputs("\x1b[?7h\x1b[?25h\n", stdout);
+    std::fflush(stdout);
+  }
+  if (has_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+}
+
+absl::Status TerminalView::Draw(const std::string& screen, const std::string& last_line) {
+  if (!is_terminal_) return WriteOutput("-", screen);
+  std::vector<std::string> lines = absl::StrSplit(screen, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  lines.resize(std::min(lines.size(), Rows() - 1));
+  lines.push_back(last_line);
+  // Home, and clear what is behind each line and below the last, rather than clear and draw: no flicker.
+  const std::string text = absl::StrCat("\x1b[?7l\x1b[H", absl::StrJoin(lines, "\x1b[K\n"), "\x1b[K\x1b[J");
+  PLATEAU_RETURN_IF_ERROR(WriteOutput("-", text));
+  std::fflush(stdout);
+  return absl::OkStatus();
+}
+
+TerminalView::Event TerminalView::Wait(double seconds) {
+  const double end = Now() + seconds;
+  while (true) {
+    if (g_quit != 0) return Event::kQuit;
+    if (g_resized != 0 && is_terminal_) {
+      g_resized = 0;
+      return Event::kResized;
+    }
+    const double left = end - Now();
+    if (left <= 0) return Event::kTimeout;
+    pollfd keyboard = {STDIN_FILENO, POLLIN, 0};
+    // Signals between the tests above and poll() are seen at the next look, a fifth of a second later.
+    const int timeout_ms = static_cast<int>(std::min(left, 0.2) * 1000) + 1;
+    const int ready = poll(&keyboard, has_keys_ ? 1 : 0, timeout_ms);
+    if (ready <= 0) continue;
+    char key = 0;
+    const ssize_t n = read(STDIN_FILENO, &key, 1);
+    if (n == 1 && (key == 'q' || key == 'Q' || key == '\x03' || key == '\x04')) return Event::kQuit;
+    if (n == 0 && (keyboard.revents & POLLHUP) != 0) return Event::kQuit;  // the terminal is gone
+  }
+}
+
+}  // namespace plateau::cli
