@@ -1,8 +1,12 @@
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -14,12 +18,36 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // evidence keeps its order
 
+// A whole number; std::out_of_range for one that does not fit, which a cast would leave undefined.
+template <typename T>
+T Whole(const Json& value) {
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    // The highest value itself may not be a double; the next power of two is.
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    if (!(number >= static_cast<double>(std::numeric_limits<T>::lowest()) && number < end))
+      throw std::out_of_range(absl::StrCat("the number ", number, " does not fit its field"));
+  }
+  return value.get<T>();
+}
+
 // Missing or null leaves the default; a wrong type throws nlohmann's type_error, which ReadJsonReport turns
 // into a status.
 template <typename T>
 void Get(const Json& from, const char* key, T& to) {
   const auto at = from.find(key);
-  if (at != from.end() && !at->is_null()) at->get_to(to);
+  if (at == from.end() || at->is_null()) return;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    to = Whole<T>(*at);
+  } else {
+    at->get_to(to);
+  }
+}
+
+void Get(const Json& from, const char* key, std::vector<int64_t>& to) {
+  const auto at = from.find(key);
+  if (at == from.end() || at->is_null()) return;
+  for (const Json& value : *at) to.push_back(Whole<int64_t>(value));
 }
 
 void Get(const Json& from, const char* key, std::optional<double>& to) {
@@ -175,7 +203,7 @@ void ReadSite(const Json& j, ReportModel& model, FrameIndex& known, Site& s) {
   GetRows(j, "processes", s.processes, ReadShare);
   if (const auto ages = j.find("age_bytes"); ages != j.end()) {
     for (size_t i = 0; i < ages->size() && i < s.age_bytes.size(); ++i)
-      s.age_bytes[i] = (*ages)[i].get<int64_t>();
+      s.age_bytes[i] = Whole<int64_t>((*ages)[i]);
   }
   if (const auto stack = j.find("stack"); stack != j.end()) {
     for (const Json& item : *stack) {
@@ -278,7 +306,7 @@ void ReadProcess(const Json& j, Process& p) {
   Get(j, "pid", p.pid);
   Get(j, "parent_pid", p.parent_pid);
   Get(j, "role", p.role);
-  if (const auto rank = j.find("rank"); rank != j.end() && rank->is_number()) p.rank = rank->get<int>();
+  if (const auto rank = j.find("rank"); rank != j.end() && rank->is_number()) p.rank = Whole<int>(*rank);
   Get(j, "exe", p.exe);
   Get(j, "command", p.command);
   Get(j, "ending", p.ending);
