@@ -148,9 +148,11 @@ case_python_long() {
   run_python_tests "$1" test_capi test_multiprocessing_fork test_threading test_subprocess test_os test_posix test_json \
     test_dict test_list test_set test_gc test_weakref test_mmap test_thread test_threading_local test_fork1 test_signal \
     test_faulthandler test_ctypes test_socket test_selectors test_queue test_pickle test_marshal test_struct test_re \
-    test_zlib test_bz2 test_sqlite3 test_hashlib test_io test_memoryview test_bytes test_unicode test_asyncio \
-    test_concurrent_futures test_venv test_cmd_line test_sys test_traceback
+    test_zlib test_bz2 test_sqlite3 test_hashlib test_io test_memoryview test_bytes test_unicode test_cmd_line test_sys \
+    test_traceback
 }
+# Ten minutes a pass.
+case_python_slow() { run_python_tests "$1" test_asyncio test_concurrent_futures test_venv; }
 
 case_torch_python() {
   /usr/bin/python3 -c 'import torch' 2>/dev/null || return 77
@@ -182,7 +184,7 @@ case_torch_cpp() {
 }
 
 short_cases="sqlite redis git cc1plus node java rust go python_short torch_python"
-long_cases="$short_cases torch_cpp python_long"
+long_cases="$short_cases torch_cpp python_long python_slow"
 cases=$short_cases
 [ $all = 1 ] && cases=$long_cases
 [ ${#wanted[@]} -gt 0 ] && cases=${wanted[*]}
