@@ -139,7 +139,8 @@ run_python_tests() {
   [ -n "$test_python" ] || return 77
   local log=$1/log
   shift
-  "$test_python" -m test -j2 --timeout 300 "$@" >"$log" 2>&1
+  # sys._debugmallocstats() leaves out pymalloc as soon as anybody hooks it: docs/limitations.md.
+  "$test_python" -m test -j2 --timeout 300 -i test_debugmallocstats "$@" >"$log" 2>&1
   echo "exit $?"
   sed -n '/tests\{0,1\} failed:/,/^$/p; /test failed:/,/^$/p; /tests OK/p; /All [0-9]* tests OK/p' "$log" | tr -s ' \n' '\n' | sort
 }
