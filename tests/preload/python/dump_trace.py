@@ -45,13 +45,11 @@ class Trace:
             self._codes[int(f["code"])] = (int(f["python"], 16), int(f["line"]), _text(f["file"]), _text(f["name"]),
                                            bytes.fromhex(f["table"].decode()))
         elif kind == "python_location":
-            version, first, file, name, table = self._codes[int(f["code"])]
-            line = probe_trace.line_at(version, first, table, int(f["offset"]))
-            self._locations[int(f["location"])] = ("py", file, name, line)
+            self._locations[int(f["location"])] = ("py", int(f["code"]), int(f["offset"]))
         elif kind == "module":
             self._modules[int(f["module"])] = _text(f["path"])
         elif kind == "pc":
-            self._locations[int(f["location"])] = ("native", self._modules.get(int(f["module"])), int(f["offset"], 16))
+            self._locations[int(f["location"])] = ("native", int(f["module"]), int(f["offset"], 16))
         elif kind == "node":
             self._nodes[int(f["node"])] = (int(f["parent"]), int(f["location"]))
         elif kind == "rate":
@@ -64,8 +62,16 @@ class Trace:
         frames = []
         while node:
             node, location = self._nodes[node]
-            frames.append(self._locations[location])
+            frames.append(self._frame(location))
         return frames
+
+    def _frame(self, location):
+        """Only after the whole file: one thread's block may name what another's, written later, defines."""
+        kind, owner, offset = self._locations[location]
+        if kind == "native":
+            return kind, self._modules.get(owner), offset
+        version, first, file, name, table = self._codes[owner]
+        return "py", file, name, probe_trace.line_at(version, first, table, offset)
 
     def python_frames(self, node):
         return [frame[1:] for frame in self.stack(node) if frame[0] == "py"]
