@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -84,6 +85,8 @@ struct ProcessHeadline {
   std::vector<double> axis_seconds;
   double peak_step = 0;
   double peak_bytes = 0;
+  bool is_worker = false;
+  bool ended_before_parent = false;
   std::string command;
   std::string ending;
   trace::FileHeader header;
@@ -109,6 +112,9 @@ class ReportBuilder {
         continue;
       }
       AddProcess(**pass);
+      // Its workers began later, so they come later.
+      if (workers_.contains(trace.header.pid))
+        marks_[trace.header.pid] = std::move((*pass)->definitions.marks);
     }
     if (headlines_.empty()) return last_error;
     Finish();
@@ -133,6 +139,8 @@ class ReportBuilder {
     ProcessOptions options = options_.process;
     if (const auto found = workers_.find(trace.header.pid); found != workers_.end())
       options.workers = found->second;
+    if (const auto found = marks_.find(trace.header.parent_pid); found != marks_.end())
+      options.parent_marks = found->second;
     return AnalyzeProcess(trace.path, options, &symbolizer_);
   }
 
@@ -176,6 +184,8 @@ class ReportBuilder {
     h.words = ToReport(pass.analysis.process.headline, pass.input.run);
     h.steps = StepsOf(pass.clock);
     h.peak_bytes = pass.replay.peak_bytes;
+    h.is_worker = pass.is_worker;
+    h.ended_before_parent = pass.ended_before_parent;
     h.ledger = LedgerOf(pass);
     for (const verdict::PoolAnalysis& pool : pass.analysis.pools) {
       h.pools.push_back({pool.name, std::string(verdict::VerdictName(pool.verdict.kind)),
@@ -424,11 +434,18 @@ class ReportBuilder {
   void Finish() {
     std::vector<verdict::ProcessWeight> processes;
     for (const ProcessHeadline& candidate : headlines_) {
-      processes.push_back(
-          {&candidate.verdict, static_cast<double>(candidate.steps.count), candidate.peak_bytes});
+      const double steps = candidate.ended_before_parent ? 0 : static_cast<double>(candidate.steps.count);
+      processes.push_back({&candidate.verdict, steps, candidate.peak_bytes, candidate.is_worker});
     }
     const size_t chosen = verdict::HeadlineProcess(processes);
     ProcessHeadline& h = headlines_[chosen];
+    if (h.is_worker) {
+      const auto workers = absl::c_count_if(headlines_, [](const ProcessHeadline& p) { return p.is_worker; });
+      absl::StrAppend(
+          &h.words.sentence, " This is process ", h.header.pid, ", ",
+          workers == 1 ? "the only forked worker" : absl::StrCat("one of ", workers, " forked workers"),
+          "; the sites below are those of all processes.");
+    }
     model_.tool_version = PLATEAU_VERSION;
     model_.verdict = std::move(h.words);
     model_.steps = std::move(h.steps);
@@ -538,7 +555,8 @@ class ReportBuilder {
       r.notes.push_back(absl::StrCat("no symbols: ", problem));
   }
 
-  absl::flat_hash_map<uint32_t, std::vector<ForkedWorker>> workers_;  // by the pid of their parent
+  absl::flat_hash_map<uint32_t, std::vector<ForkedWorker>> workers_;     // by the pid of their parent
+  absl::flat_hash_map<uint32_t, std::vector<replay::TimedMark>> marks_;  // of processes with workers, by pid
   const reader::Recording& recording_;
   const BuildOptions& options_;
   ReportModel model_;

@@ -54,22 +54,58 @@ class SeriesFeeder final : public replay::ReplayObserver {
 struct Clocks {
   series::StepClock steps;
   series::PhaseMap phases;
+  bool is_of_parent = false;
 };
 
-Clocks BuildClocks(const replay::Definitions& definitions, double ns_per_tick) {
+Clocks BuildClocks(const std::vector<replay::TimedMark>& marks, const series::StepClockOptions& options) {
   series::MarkLog log;
-  for (const replay::TimedMark& mark : definitions.marks) {
+  for (const replay::TimedMark& mark : marks) {
     log.Add(mark.tsc, mark.stream, mark.kind, mark.source, mark.value, mark.name);
   }
   log.Finish();
+  Clocks clocks;
+  clocks.steps = series::StepClock::Build(log, options);
+  clocks.phases = series::PhaseMap::Build(log, clocks.steps, options.end_time);
+  return clocks;
+}
+
+// The parent's marks while the worker lived, and what the parent noted before about its loader.
+std::vector<replay::TimedMark> MarksDuring(const std::vector<replay::TimedMark>& marks, uint64_t begin,
+                                           uint64_t end) {
+  std::vector<replay::TimedMark> during;
+  for (const replay::TimedMark& mark : marks) {
+    if (mark.tsc <= end && (mark.tsc >= begin || mark.kind == trace::MarkKind::kNote)) during.push_back(mark);
+  }
+  return during;
+}
+
+Clocks ChooseClocks(const replay::Definitions& definitions, double ns_per_tick,
+                    const std::vector<replay::TimedMark>& parent_marks) {
   series::StepClockOptions options;
   options.begin_time = definitions.first_tsc;
   options.end_time = definitions.last_tsc;
   options.seconds_per_time_unit = ns_per_tick * 1e-9;
-  Clocks clocks;
-  clocks.steps = series::StepClock::Build(log, options);
-  clocks.phases = series::PhaseMap::Build(log, clocks.steps, definitions.last_tsc);
-  return clocks;
+  Clocks own = BuildClocks(definitions.marks, options);
+  if (parent_marks.empty() || own.steps.source() != series::StepSource::kTime) return own;
+  options.is_of_parent = true;
+  Clocks parents = BuildClocks(MarksDuring(parent_marks, options.begin_time, options.end_time), options);
+  // Steps, but not phases: what the parent was doing says nothing about a worker's allocations.
+  if (parents.steps.step_count() > 0) {
+    own.steps = std::move(parents.steps);
+    own.is_of_parent = true;
+  }
+  return own;
+}
+
+// Whether the parent trained on without this worker. A worker is some batches ahead, so its last allocation
+// is some steps before the end of a training that it served to the end.
+bool EndedBeforeParent(const ProcessPass& pass, const std::vector<replay::TimedMark>& parent_marks) {
+  constexpr uint32_t kBatchesAhead = 16;
+  const uint64_t end = pass.definitions.last_tsc;
+  const auto later_steps = absl::c_count_if(parent_marks, [end](const replay::TimedMark& mark) {
+    return mark.tsc > end && mark.kind == trace::MarkKind::kBackwardBegin;
+  });
+  return later_steps > std::max(kBatchesAhead, pass.clock.step_count() / 5);
 }
 
 void Replay(const series::PhaseMap& phases, const ProcessOptions& options, ProcessPass* pass) {
@@ -321,8 +357,10 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& p
   auto pass = std::make_unique<ProcessPass>();
   PLATEAU_ASSIGN_OR_RETURN(pass->reader, reader::TraceReader::Open(path));
   PLATEAU_ASSIGN_OR_RETURN(pass->definitions, replay::CollectDefinitions(*pass->reader, options.threads));
-  Clocks clocks = BuildClocks(pass->definitions, pass->reader->NsPerTick());
+  Clocks clocks = ChooseClocks(pass->definitions, pass->reader->NsPerTick(), options.parent_marks);
   pass->clock = std::move(clocks.steps);
+  pass->is_worker = clocks.is_of_parent;
+  pass->ended_before_parent = EndedBeforeParent(*pass, options.parent_marks);
   pass->names = std::make_unique<FrameNames>(&pass->definitions, symbolizer);
   pass->series = std::make_unique<series::SeriesAccumulator>();
 

@@ -36,6 +36,9 @@ struct ProcessOptions {
   std::optional<double> planned_steps;
   std::optional<double> limit_bytes;
   std::vector<ForkedWorker> workers;  // forked by this process
+  // Of the process that forked this one. A worker that trains nothing itself is counted in its parent's
+  // steps.
+  std::vector<replay::TimedMark> parent_marks;
   int threads = 0;
 };
 
@@ -50,6 +53,8 @@ struct ProcessPass {
   std::unique_ptr<reader::TraceReader> reader;
   replay::Definitions definitions;
   series::StepClock clock;
+  bool is_worker = false;            // the clock is that of the process that forked this one
+  bool ended_before_parent = false;  // which went on to train without it
   std::unique_ptr<replay::SiteTable> site_table;
   replay::ReplayResult replay;
   std::unique_ptr<DeviceRows> device;

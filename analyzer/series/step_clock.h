@@ -77,6 +77,7 @@ struct StepClockOptions {
   uint64_t end_time = 0;
   uint32_t max_time_buckets = 240;     // when there is nothing but time
   double seconds_per_time_unit = 0.0;  // for the sentence in time mode; 0 leaves durations out
+  bool is_of_parent = false;           // the marks are those of the process that forked this one
 };
 
 class StepClock {

@@ -313,18 +313,20 @@ Analysis RunAnalysis(const AnalysisInput& input) {
 
 size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
   constexpr double kNotSmall = 0.1;  // of the largest process
-  double most_steps = 0;
+  bool is_training = false;
   double largest = 0;
   for (const ProcessWeight& p : processes) {
-    most_steps = std::max(most_steps, p.steps);
+    is_training |= p.steps > 0;
     largest = std::max(largest, p.peak_bytes);
   }
   const auto counts = [&](const ProcessWeight& p) {
-    if (p.steps > 0 || most_steps == 0) return p.steps > 0 || p.peak_bytes >= kNotSmall * largest;
+    const bool is_large = p.peak_bytes >= kNotSmall * largest;
+    if (p.steps > 0 && !p.is_worker) return true;
+    if (!is_training) return is_large;
     const VerdictKind kind = p.verdict->headline.kind;
-    const bool unbounded =
+    const bool is_unbounded =
         kind == VerdictKind::kLeak || kind == VerdictKind::kSlowLeak || kind == VerdictKind::kStaircase;
-    return unbounded && p.peak_bytes >= kNotSmall * largest;
+    return p.steps > 0 ? is_unbounded || is_large : is_unbounded && is_large;
   };
   const auto rank = [&](const ProcessWeight& p) {
     return std::tuple(counts(p) ? 0 : 1, SeverityRank(p.verdict->headline.kind), -p.steps, -p.peak_bytes);

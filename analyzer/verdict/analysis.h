@@ -83,12 +83,14 @@ Analysis RunAnalysis(const AnalysisInput& input);
 
 struct ProcessWeight {
   const ProcessVerdict* verdict;
-  double steps;  // training steps of its own; 0 for launchers, shells and workers
+  double steps;  // training steps; 0 for launchers, shells and workers that ended before the training did
   double peak_bytes;
+  bool is_worker = false;  // the steps are those of the process that forked it
 };
 
 // Which of several processes of a recording has the verdict to headline: the most severe of those that train;
-// a process that does not train counts only when none does, or when it grows without bound and is not small.
+// a process that does not train counts only when none does, or when it grows without bound and is not small. A
+// worker of the training counts when it grows without bound or is not small.
 // Among equals the one with more steps, then the larger one, then the earlier one.
 size_t HeadlineProcess(const std::vector<ProcessWeight>& processes);
 

@@ -292,6 +292,10 @@ TEST(AnalysisTest, MostSevereProcessIsTheHeadline) {
   // A worker that grows without bound does count, unless it is small.
   EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&leak, 0, 5e8}}), 1u);
   EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&leak, 0, 1e6}}), 0u);
+  // A worker of the training: its leak counts however small, anything else when it is not small.
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&leak, 100, 1e6, true}}), 1u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&undecided, 100, 1e6, true}}), 0u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&undecided, 100, 5e8, true}}), 1u);
 }
 
 }  // namespace
