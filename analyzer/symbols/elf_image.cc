@@ -103,6 +103,7 @@ absl::StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path
                                                         absl::BytesToHexString(build_id), ")"));
     }
   }
+  image->symbols_ = std::make_unique<SymbolTable>(image->module_);
   return image;
 }
 
@@ -111,13 +112,11 @@ ElfImage::~ElfImage() {
 }
 
 std::string ElfImage::SymbolAt(uint64_t address) {
-  GElf_Off offset = 0;
-  GElf_Sym symbol;
-  const char* name = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
+  const std::optional<SymbolTable::Found> found = symbols_->At(address);
   // A symbol far before the address is a neighbour, unless it says how long it is.
   constexpr uint64_t kFarBytes = 1 << 20;
-  if (name == nullptr || (symbol.st_size == 0 && offset > kFarBytes)) return "";
-  return name;
+  if (!found || (!found->has_length && found->offset > kFarBytes)) return "";
+  return found->name;
 }
 
 std::vector<SourceFrame> ElfImage::Resolve(uint64_t address) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzer/symbols/symbol_table.h"
 
 struct Dwfl;
 struct Dwfl_Module;
@@ -43,6 +44,7 @@ class ElfImage {
 
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* module_ = nullptr;
+  std::unique_ptr<SymbolTable> symbols_;
 };
 
 }  // namespace plateau::symbols
