@@ -1,258 +1,99 @@
 #include "analyzer/report/json_report.h"
 
 #include <algorithm>
-#include <cmath>
+#include <type_traits>
+
+#include "analyzer/report/json_fields.h"
 
 namespace plateau::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
-Json Maybe(const std::optional<double>& value) { return value.has_value() ? Json(*value) : Json(nullptr); }
-Json Maybe(const std::optional<Interval>& value) {
-  return value.has_value() ? Json::array({value->low, value->high}) : Json(nullptr);
+template <typename Value>
+Json ToJson(const Value& value);
+
+Json ToJson(const Interval& interval) { return Json::array({interval.low, interval.high}); }
+
+template <typename Value>
+Json ToJson(const std::optional<Value>& value) {
+  return value.has_value() ? ToJson(*value) : Json(nullptr);
 }
 
-Json Numbers(const std::vector<EvidenceNumber>& numbers) {
+Json ToJson(const std::vector<EvidenceNumber>& numbers) {
   Json out = Json::object();
   for (const EvidenceNumber& number : numbers) out[number.name] = number.value;
   return out;
 }
 
-Json ToJson(const Forecast& f) {
-  return {{"label", f.label},
-          {"sentence", f.sentence},
-          {"from_step", f.from_step},
-          {"from_bytes", f.from_bytes},
-          {"rate_bytes_per_step", f.rate_bytes_per_step},
-          {"rate_interval", Maybe(f.rate_interval)},
-          {"plateau_bytes", Maybe(f.plateau_bytes)},
-          {"plateau_interval", Maybe(f.plateau_interval)},
-          {"plateau_step", Maybe(f.plateau_step)},
-          {"plateau_step_interval", Maybe(f.plateau_step_interval)},
-          {"limit_step", Maybe(f.limit_step)},
-          {"limit_step_interval", Maybe(f.limit_step_interval)}};
+Json ToJson(const TextPairs& pairs) {
+  Json out = Json::object();
+  for (const auto& [key, value] : pairs) out[key] = value;
+  return out;
 }
 
-Json Headline(const Verdict& v) {
-  Json forecasts = Json::array();
-  for (const Forecast& forecast : v.forecasts) forecasts.push_back(ToJson(forecast));
-  return {{"verdict", v.name},
-          {"reason", v.reason},
-          {"sentence", v.sentence},
-          {"why", v.why},
-          {"numbers", Numbers(v.numbers)},
-          {"outcome", v.outcome},
-          {"forecasts", forecasts},
-          {"detectable_bytes_per_step", Maybe(v.detectable_bytes_per_step)},
-          {"needs_steps", Maybe(v.needs_steps)},
-          {"limit_bytes", Maybe(v.limit_bytes)},
-          {"next_steps", v.next_steps}};
+template <typename Row>
+requires HasFields<Row> Json ToJson(const std::vector<Row>& rows) {
+  Json out = Json::array();
+  for (const Row& row : rows) out.push_back(ToJson(row));
+  return out;
 }
 
-Json ToJson(const RecordingInfo& r) {
-  Json environment = Json::object();
-  for (const auto& [key, value] : r.environment) environment[key] = value;
-  Json levels = Json::object();
-  for (const auto& [key, value] : r.levels) levels[key] = value;
-  return {{"path", r.path},
-          {"command", r.command},
-          {"mode", r.mode},
-          {"sample_bytes", r.sample_bytes},
-          {"exact_from_bytes", r.exact_from_bytes},
-          {"started_utc", r.started_utc},
-          {"duration_seconds", r.duration_seconds},
-          {"ending", r.ending},
-          {"trace_bytes", r.trace_bytes},
-          {"trace_files", r.trace_files},
-          {"events", r.events},
-          {"sources", r.sources},
-          {"notes", r.notes},
-          {"environment", environment},
-          {"levels", levels}};
+template <typename Fields, typename Row>
+void Write(const Fields& fields, const Row& row, Json* out);
+
+template <typename In, typename Value, typename Row>
+void WriteField(const Field<In, Value>& field, const Row& row, Json* out) {
+  (*out)[field.key] = ToJson(row.*field.member);
 }
 
-Json StepsToJson(const Steps& s) {
-  return {{"count", s.count},
-          {"source", s.source},
-          {"confidence", s.confidence},
-          {"epochs", s.epoch_ends.size()},
-          {"evaluations", s.evaluations.size()},
-          {"steps_per_epoch", Maybe(s.steps_per_epoch)},
-          {"epoch_ends", s.epoch_ends},
-          {"evaluation_steps", s.evaluations}};
+template <typename In, typename Value, typename Row>
+void WriteField(const Length<In, Value>& field, const Row& row, Json* out) {
+  (*out)[field.key] = (row.*field.member).size();
+}
+
+template <typename In, typename Value, typename Row>
+void WriteField(const Inline<In, Value>& field, const Row& row, Json* out) {
+  Write(FieldsOf<Value>::kAll, row.*field.member, out);
+}
+
+template <typename Fields, typename Row>
+void Write(const Fields& fields, const Row& row, Json* out) {
+  ForEachField(fields, [&](const auto& field) { WriteField(field, row, out); });
+}
+
+template <typename Value>
+Json ToJson(const Value& value) {
+  if constexpr (HasFields<Value>) {
+    Json out = Json::object();
+    Write(FieldsOf<Value>::kAll, value, &out);
+    return out;
+  } else {
+    return Json(value);
+  }
+}
+
+template <typename Fields>
+Json LossesToJson(const Fields& fields, const Losses& losses) {
+  Json out;
+  Write(fields, losses, &out);
+  return out;
 }
 
 Json TotalsToJson(const ReportModel& model) {
-  const Totals& t = model.totals;
-  Json leftovers = Json::array();
-  for (const Leftover& l : model.leftovers) {
-    leftovers.push_back({{"name", l.name},
-                         {"explanation", l.explanation},
-                         {"retained_bytes", l.retained_bytes},
-                         {"retained_count", l.retained_count},
-                         {"peak_bytes", l.peak_bytes},
-                         {"temporary_bytes", l.temporary_bytes},
-                         {"alloc_bytes", l.alloc_bytes},
-                         {"alloc_count", l.alloc_count}});
-  }
-  return {{"alloc_count", t.alloc_count},         {"alloc_bytes", t.alloc_bytes},
-          {"free_count", t.free_count},           {"free_bytes", t.free_bytes},
-          {"retained_bytes", t.retained_bytes},   {"retained_count", t.retained_count},
-          {"peak_bytes", t.peak_bytes},           {"peak_step", t.peak_step},
-          {"temporary_bytes", t.temporary_bytes}, {"leftovers", leftovers}};
-}
-
-Json ToJson(const LedgerSample& s) {
-  return {{"time_seconds", s.time_seconds},
-          {"step", s.step},
-          {"live_bytes", s.live_bytes},
-          {"rss_bytes", s.rss_bytes},
-          {"rss_anon_bytes", s.rss_anon_bytes},
-          {"rss_file_bytes", s.rss_file_bytes},
-          {"rss_shmem_bytes", s.rss_shmem_bytes},
-          {"allocator_gap_bytes", s.allocator_gap_bytes},
-          {"allocator_gap_estimated", s.allocator_gap_is_estimated},
-          {"own_bytes", s.own_bytes},
-          {"pinned_bytes", s.pinned_bytes},
-          {"device_live_bytes", s.device_live_bytes},
-          {"device_reserved_bytes", s.device_reserved_bytes},
-          {"cgroup_bytes", s.cgroup_bytes},
-          {"unexplained_bytes", s.unexplained_bytes},
-          {"tensor_bytes", s.tensor_bytes},
-          {"tensor_count", s.tensor_count}};
-}
-
-Json ToJson(const Pool& p) {
-  return {{"name", p.name},
-          {"verdict", p.verdict},
-          {"evidence", p.evidence},
-          {"live_bytes", p.live_bytes},
-          {"peak_bytes", p.peak_bytes},
-          {"reserved_bytes", p.reserved_bytes},
-          {"growth_bytes_per_step", p.growth_bytes_per_step}};
-}
-
-void AddLevels(const DeviceLevels& l, Json* out) {
-  (*out)["tensor_bytes"] = l.tensor_bytes;
-  (*out)["reserved_bytes"] = l.reserved_bytes;
-  (*out)["torch_reserved_bytes"] = l.torch_reserved_bytes;
-  (*out)["free_in_segments_bytes"] = l.free_in_segments_bytes;
-  (*out)["largest_free_bytes"] = l.largest_free_bytes;
-  (*out)["async_reserved_bytes"] = l.async_reserved_bytes;
-  (*out)["async_used_bytes"] = l.async_used_bytes;
-  (*out)["limit_bytes"] = l.limit_bytes;
-  (*out)["driver_used_bytes"] = l.driver_used_bytes;
-  (*out)["fragmentation"] = l.fragmentation;
-}
-
-Json ToJson(const Device& d) {
-  Json out = {{"device", d.device}};
-  AddLevels(d.levels, &out);
-  out["tensor_peak_bytes"] = d.tensor_peak_bytes;
-  out["reserved_peak_bytes"] = d.reserved_peak_bytes;
-  out["graph_private_bytes"] = d.graph_private_bytes;
-  out["torch_check"] = nullptr;
-  if (d.torch_check) {
-    out["torch_check"] = {{"compared", d.torch_check->compared},
-                          {"mismatches", d.torch_check->mismatches},
-                          {"last_difference_bytes", d.torch_check->last_difference_bytes},
-                          {"blocks_outside_segments", d.torch_check->blocks_outside_segments},
-                          {"reserved_exceeded", d.torch_check->reserved_exceeded}};
-  }
+  Json out = ToJson(model.totals);
+  out["leftovers"] = ToJson(model.leftovers);
   return out;
 }
 
-Json ToJson(const OutOfMemory& o) {
-  Json out = {{"time_seconds", o.time_seconds},
-              {"step", o.step},
-              {"device", o.device},
-              {"level", o.level},
-              {"call", o.call},
-              {"requested_bytes", o.requested_bytes},
-              {"site", o.site},
-              {"file", o.file},
-              {"line", o.line}};
-  AddLevels(o.levels, &out);
-  return out;
-}
-
-Json ToJson(const Process& p) {
-  return {{"pid", p.pid},
-          {"parent_pid", p.parent_pid},
-          {"role", p.role},
-          {"rank", p.rank.has_value() ? Json(*p.rank) : Json(nullptr)},
-          {"exe", p.exe},
-          {"command", p.command},
-          {"ending", p.ending},
-          {"start_seconds", p.start_seconds},
-          {"end_seconds", p.end_seconds},
-          {"verdict", p.verdict},
-          {"retained_bytes", p.retained_bytes},
-          {"peak_bytes", p.peak_bytes},
-          {"peak_rss_bytes", p.peak_rss_bytes},
-          {"growth_bytes_per_step", p.growth_bytes_per_step},
-          {"dropped_events", p.dropped_events}};
-}
-
-Json FrameToJson(const Frame& f) {
-  return {
-      {"function", f.function}, {"file", f.file}, {"line", f.line}, {"module", f.module}, {"kind", f.kind}};
-}
-
-Json SharesToJson(const std::vector<Share>& shares) {
-  Json out = Json::array();
-  for (const Share& s : shares) {
-    out.push_back({{"name", s.name},
-                   {"retained_bytes", s.retained_bytes},
-                   {"retained_count", s.retained_count},
-                   {"peak_bytes", s.peak_bytes},
-                   {"temporary_bytes", s.temporary_bytes},
-                   {"growth_bytes_per_step", s.growth_bytes_per_step}});
+Json SiteToJson(const ReportModel& model, const Site& site, bool with_series) {
+  Json out = ToJson(site);
+  if (with_series) Write(kSiteSeriesFields, site, &out);
+  Json& stack = out["stack"] = Json::array();
+  for (uint32_t frame : site.stack) {
+    if (frame < model.frames.size()) stack.push_back(ToJson(model.frames[frame]));
   }
-  return out;
-}
-
-Json SiteToJson(const ReportModel& model, const Site& s, bool series) {
-  Json stack = Json::array();
-  for (uint32_t frame : s.stack) {
-    if (frame < model.frames.size()) stack.push_back(FrameToJson(model.frames[frame]));
-  }
-  Json out = {{"site", s.site},
-              {"file", s.file},
-              {"line", s.line},
-              {"function", s.function},
-              {"module", s.module},
-              {"pool", s.pool},
-              {"phase", s.phase},
-              {"category", s.category},
-              {"source_line", s.source_line},
-              {"retained_bytes", s.retained_bytes},
-              {"retained_count", s.retained_count},
-              {"growth_bytes_per_step", s.growth_bytes_per_step},
-              {"growth_interval", Maybe(s.growth_interval)},
-              {"peak_bytes", s.peak_bytes},
-              {"temporary_bytes", s.temporary_bytes},
-              {"alloc_bytes", s.alloc_bytes},
-              {"alloc_count", s.alloc_count},
-              {"free_count", s.free_count},
-              {"tensor_count", s.tensor_count},
-              {"tensor_bytes", s.tensor_bytes},
-              {"first_step", s.first_step},
-              {"last_step", s.last_step},
-              {"verdict", s.verdict},
-              {"evidence", s.evidence},
-              {"numbers", Numbers(s.numbers)},
-              {"threads", SharesToJson(s.threads)},
-              {"processes", SharesToJson(s.processes)}};
-  if (series) {
-    out["live_bytes"] = s.live_bytes;
-    out["survivor_bytes"] = s.survivor_bytes;
-    out["tensor_live_count"] = s.tensor_live_count;
-    out["tensor_live_bytes"] = s.tensor_live_bytes;
-    out["age_bytes"] = s.age_bytes;
-  }
-  out["stack"] = std::move(stack);
   return out;
 }
 
@@ -261,20 +102,10 @@ void AddStacks(const ReportModel& model, Json& out) {
   Json& frames = out["frames"] = Json::array();
   for (const Frame& f : model.frames) frames.push_back({f.function, f.file, f.line, f.module, f.kind});
   Json& stacks = out["stacks"];
-  auto column = [&](const char* name, auto field) {
-    Json& values = stacks[name] = Json::array();
-    for (const StackNode& node : model.stacks) values.push_back(node.*field);
-  };
-  column("parent", &StackNode::parent);
-  column("frame", &StackNode::frame);
-  column("site", &StackNode::site);
-  column("retained_bytes", &StackNode::retained_bytes);
-  column("retained_count", &StackNode::retained_count);
-  column("growth_bytes_per_step", &StackNode::growth_bytes_per_step);
-  column("peak_bytes", &StackNode::peak_bytes);
-  column("temporary_bytes", &StackNode::temporary_bytes);
-  column("alloc_bytes", &StackNode::alloc_bytes);
-  column("alloc_count", &StackNode::alloc_count);
+  ForEachField(kStackColumns, [&](const auto& column) {
+    Json& values = stacks[column.key] = Json::array();
+    for (const StackNode& node : model.stacks) values.push_back(node.*column.member);
+  });
 }
 
 }  // namespace
@@ -284,63 +115,21 @@ nlohmann::ordered_json SummaryToJson(const ReportModel& model) {
   out["schema"] = kReportSchema;
   out["tool_version"] = model.tool_version;
   out["verdict"] = model.verdict.name;
-  out["headline"] = Headline(model.verdict);
+  out["headline"] = ToJson(model.verdict);
   out["recording"] = ToJson(model.recording);
-  out["steps"] = StepsToJson(model.steps);
+  out["steps"] = ToJson(model.steps);
   out["totals"] = TotalsToJson(model);
-  const Losses& l = model.losses;
-  out["drops"] = {
-      {"events", l.dropped_events}, {"bytes", l.dropped_bytes}, {"unknown_frees", l.unknown_frees}};
-  out["damage"] = {{"blocks", l.damaged_blocks},           {"bytes", l.damaged_bytes},
-                   {"missing_blocks", l.missing_blocks},   {"headers", l.damaged_headers},
-                   {"skipped_records", l.skipped_records}, {"messages", l.messages}};
-  auto list = [&](const char* name, const auto& rows) {
-    Json& array = out[name] = Json::array();
-    for (const auto& row : rows) array.push_back(ToJson(row));
-  };
-  list("pools", model.pools);
-  list("devices", model.devices);
-  list("out_of_memory", model.out_of_memory);
-  out["out_of_memory_count"] = model.out_of_memory_count;
-  list("processes", model.processes);
-  Json& hypotheses = out["hypotheses"] = Json::array();
-  for (const Hypothesis& h : model.hypotheses) {
-    hypotheses.push_back({{"name", h.name}, {"result", h.result}, {"evidence", h.evidence}});
-  }
-  Json& patterns = out["patterns"] = Json::array();
-  for (const Pattern& p : model.patterns) {
-    patterns.push_back({{"id", p.id},
-                        {"title", p.title},
-                        {"explanation", p.explanation},
-                        {"fix", p.fix},
-                        {"evidence", p.evidence}});
-  }
-  Json& breakdown = out["breakdown"] = Json::array();
-  for (const BreakdownItem& b : model.breakdown) {
-    breakdown.push_back({{"name", b.name}, {"bytes", b.bytes}, {"count", b.count}, {"how", b.how}});
-  }
-  Json& phases = out["phases"] = Json::array();
-  for (const Phase& p : model.phases) {
-    phases.push_back({{"kind", p.kind},
-                      {"label", p.label},
-                      {"from_step", p.from_step},
-                      {"to_step", p.to_step},
-                      {"from_seconds", p.from_seconds},
-                      {"to_seconds", p.to_seconds}});
-  }
+  out["drops"] = LossesToJson(kDropFields, model.losses);
+  out["damage"] = LossesToJson(kDamageFields, model.losses);
+  Write(kSummaryFields, model, &out);
   return out;
 }
 
 nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions& options) {
   Json out = SummaryToJson(model);
-  Json& ledger = out["ledger"] = Json::array();
-  for (const LedgerSample& sample : model.ledger) ledger.push_back(ToJson(sample));
+  out["ledger"] = ToJson(model.ledger);
   out["axis"] = {{"steps", model.axis_steps}, {"seconds", model.axis_seconds}};
-  Json& tensors = out["tensors"] = Json::array();
-  for (const TensorCurve& curve : model.tensors) {
-    tensors.push_back(
-        {{"pool", curve.pool}, {"live_count", curve.live_count}, {"live_bytes", curve.live_bytes}});
-  }
+  out["tensors"] = ToJson(model.tensors);
   Json& sites = out["sites"] = Json::array();
   const size_t shown =
       options.max_sites == 0 ? model.sites.size() : std::min(options.max_sites, model.sites.size());

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/verdict/number_text.h"
 #include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/shape_text.h"
 #include "analyzer/verdict/verdict.h"
 
 namespace plateau::report {

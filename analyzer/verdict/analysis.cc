@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/time_story.h"
 #include "analyzer/verdict/site_classifier.h"
 #include "analyzer/verdict/statistics.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/number_text.h"
 #include "analyzer/verdict/statistics.h"
 
 namespace plateau::verdict {

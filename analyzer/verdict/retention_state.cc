@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/number_text.h"
 #include "analyzer/verdict/thresholds.h"
 
 namespace plateau::verdict {

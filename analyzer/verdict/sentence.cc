@@ -3,15 +3,13 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
-#include <utility>
+
+#include "analyzer/verdict/number_text.h"
 
 namespace plateau::verdict {
 namespace {
 
 using series::RunContext;
-
-// As NumberText() writes it.
-bool IsOne(double value) { return std::abs(value - 1) < 0.05; }
 
 std::string RangeText(const Interval& interval, std::string (*text)(double)) {
   return "(" + text(interval.low) + " to " + text(interval.high) + ")";
@@ -308,139 +306,11 @@ std::string InBatches(const std::string& text) {
   return out;
 }
 
-// What a verdict reached on slices of time says, without claiming more than time can show.
-std::string StoryOfTime(const RunContext& run, const Verdict& v) {
-  const double slice_seconds = run.seconds_per_step.value_or(0);
-  const double run_seconds = slice_seconds * static_cast<double>(run.steps);
-  const auto seconds = [](double value) {
-    char text[48];
-    std::snprintf(text, sizeof text,
-                  value < 1     ? "%.0f ms"
-                  : value < 100 ? "%.1f s"
-                                : "%.0f s",
-                  value < 1 ? value * 1000 : value);
-    return std::string(text);
-  };
-  if (slice_seconds <= 0) return "";
-  switch (v.kind) {
-    case VerdictKind::kSteady:
-    case VerdictKind::kSpikeRecovered:
-      return "nothing material stayed for long in " + seconds(run_seconds) + ".";
-    case VerdictKind::kWarmupComplete:
-    case VerdictKind::kCacheFill:
-    case VerdictKind::kSpikeRetained: {
-      std::string out =
-          BytesText(v.evidence.retained_bytes.value_or(v.evidence.rise_bytes.value_or(0))) + " were kept";
-      if (v.by_step) out += " until " + seconds(*v.by_step * slice_seconds);
-      return out + ", nothing material since, in " + seconds(run_seconds) + ".";
-    }
-    case VerdictKind::kAllocatorRetention:
-    case VerdictKind::kWorkerDuplication:
-      return v.why + ".";
-    default:
-      break;
-  }
-  std::string out = "still growing at the end of " + seconds(run_seconds);
-  if (v.rate_bytes_per_step && v.rate_bytes_per_step->value > 0) {
-    out += ", by " + BytesText(v.rate_bytes_per_step->value / slice_seconds) + "/s";
-  }
-  return out + ".";
-}
-
 }  // namespace
-
-std::string BytesText(double bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double value = std::abs(bytes);
-  int unit = 0;
-  while (value >= 1023.5 && unit < 5) {
-    value /= 1024;
-    ++unit;
-  }
-  char text[48];
-  const int decimals = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
-  std::snprintf(text, sizeof text, "%s%.*f %s", bytes < 0 ? "-" : "", decimals, value, kUnits[unit]);
-  return text;
-}
-
-std::string RateText(double bytes_per_step) { return BytesText(bytes_per_step) + "/step"; }
-
-std::string NumberText(double value) {
-  char text[48];
-  const bool whole = std::abs(value - std::round(value)) < 0.05 || std::abs(value) >= 1000;
-  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.1f", value);
-  return text;
-}
-
-std::string CountText(double count, std::string_view noun) {
-  return NumberText(count) + " " + std::string(noun) + (IsOne(count) ? "" : "s");
-}
-
-std::string ShapeText(std::string_view model_name) {
-  static constexpr std::pair<std::string_view, const char*> kWords[] = {
-      // What is retained per step.
-      {"zero", "nothing retained"},
-      {"constant", "the same amount retained in every step"},
-      {"delayed_constant", "nothing at first, then the same amount in every step"},
-      {"two_levels", "one rate, then another"},
-      {"box", "a steady rate that has ended"},
-      {"delayed_box", "a steady rate that began late and has ended"},
-      {"exponential", "growth that fades out"},
-      {"exponential_plus_constant", "a fading start with a steady rest"},
-      {"power_law", "growth that slows down more and more"},
-      // A level over the steps.
-      {"flat", "no growth"},
-      {"line", "steady growth"},
-      {"hinge", "steady growth, then none"},
-      {"broken_line", "two straight lines"},
-      {"flat_then_line", "no growth at first, then steady growth"},
-      {"step", "one jump"},
-      {"saturation", "growth that levels off"},
-      {"saturation_plus_line", "growth that levels off beside steady growth"},
-      {"logarithm", "growth that slows down more and more"},
-      {"event_stairs", "a step at every evaluation or checkpoint"},
-      {"event_step", "one jump at an evaluation or checkpoint"},
-      {"epoch_stairs", "a step at every epoch"},
-  };
-  for (const auto& [name, words] : kWords) {
-    if (name == model_name) return words;
-  }
-  if (model_name.starts_with("levels_"))
-    return std::string(model_name.substr(7)) + " levels with jumps between";
-  return std::string(model_name);
-}
-
-bool IsEndless(std::string_view model_name) {
-  for (std::string_view name :
-       {"constant", "delayed_constant", "two_levels", "exponential_plus_constant", "line", "flat_then_line",
-        "saturation_plus_line", "event_stairs", "epoch_stairs"}) {
-    if (name == model_name) return true;
-  }
-  return false;
-}
 
 void Explain(const RunContext& run, Verdict* verdict) {
   verdict->sentence = Sentence(run, *verdict);
   if (run.unit == series::StepUnit::kBatch) verdict->sentence = InBatches(verdict->sentence);
-}
-
-Verdict WithoutSteps(const RunContext& run, const Verdict& by_time) {
-  Verdict verdict;
-  verdict.reason = Reason::kNoSteps;
-  verdict.why = "no training step was seen";
-  verdict.evidence = by_time.evidence;
-  for (auto* in_slices :
-       {&verdict.evidence.maturity_steps, &verdict.evidence.mature_steps, &verdict.evidence.objects_per_step,
-        &verdict.evidence.silent_steps, &verdict.evidence.mean_life_steps, &verdict.evidence.period_steps}) {
-    in_slices->reset();
-  }
-  verdict.evidence.floor_bytes_per_step = 0;
-  verdict.evidence.models.clear();
-  verdict.evidence.post_models.clear();
-  verdict.sentence = "No training step was seen, so there is nothing to compare.";
-  if (const std::string story = StoryOfTime(run, by_time); !story.empty())
-    verdict.sentence += " By time: " + story;
-  return verdict;
 }
 
 std::string NextStep(const Verdict& verdict) {
