@@ -92,6 +92,8 @@ endfunction()
 add_library(plateau_shim_flags INTERFACE)
 target_compile_options(plateau_shim_flags INTERFACE
   -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-math-errno -O2
+  # Fields are written one by one and read back at once: merged into vector moves, the reads would wait for the stores.
+  -fno-tree-vectorize -fno-tree-slp-vectorize
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility-inlines-hidden>)
 
 # plateau_shim_library(unwind SOURCES ... DEPS ...): a part of the shim, also linked by its unit test.

@@ -15,8 +15,7 @@ bool IsInEvalLoop(uintptr_t pc) {
 // Consumes native frames from the leaf on to find the eval loops of the groups, in the same order.
 class EvalLoopFinder {
  public:
-  EvalLoopFinder(const unwind::WalkResult& walk, const unwind::StackWalker& walker)
-      : walk_(walk), walker_(walker), next_(walk.depth) {}
+  explicit EvalLoopFinder(const unwind::StackWalker& walker) : walker_(walker), next_(walker.depth()) {}
 
   // The index of the native frame of the group that ends with `entry`, kNowhere when there is none left.
   uint32_t Find(const PythonFrame& entry) {
@@ -30,12 +29,11 @@ class EvalLoopFinder {
 
  private:
   bool IsLoopOf(const PythonFrame& entry, uint32_t index) const {
-    if (entry.c_stack == nullptr) return IsInEvalLoop(walk_.frames[index].pc);
+    if (entry.c_stack == nullptr) return IsInEvalLoop(walker_.frames()[index].pc);
     const auto address = reinterpret_cast<uintptr_t>(entry.c_stack);
-    return address >= walk_.frames[index].rsp && address < walker_.Cfa(index);
+    return address >= walker_.frames()[index].rsp && address < walker_.Cfa(index);
   }
 
-  const unwind::WalkResult& walk_;
   const unwind::StackWalker& walker_;
   uint32_t next_;
 };
@@ -53,7 +51,7 @@ uint32_t CaptureAboveEvalLoop(unwind::ThreadCapture& thread, const unwind::Regis
   const unwind::WalkResult walk = unwind::WalkStack(thread, registers);
   uint32_t first = 0;  // no eval loop: all of them, nothing is dropped
   for (uint32_t i = walk.depth; i > 0; --i) {
-    if (!IsInEvalLoop(walk.frames[i - 1].pc)) continue;
+    if (!IsInEvalLoop(thread.walker().frames()[i - 1].pc)) continue;
     first = i - 1;
     break;
   }
@@ -85,7 +83,7 @@ uint32_t CaptureFull(const WalkScope& scope, const PythonStack& stack, unwind::T
   Group groups[kMaxPythonFrames];
   size_t group_count = 0;
   const unwind::WalkResult walk = unwind::WalkStack(thread, registers);
-  EvalLoopFinder finder(walk, thread.walker());
+  EvalLoopFinder finder(thread.walker());
   for (size_t i = 0; i < stack.count; ++i) {
     if (!stack.frames[i].entry && i + 1 < stack.count) continue;
     const uint32_t loop = stack.frames[i].entry ? finder.Find(stack.frames[i]) : kNowhere;

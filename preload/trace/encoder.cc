@@ -24,9 +24,17 @@ int64_t Delta(uint64_t now, uint64_t before) { return static_cast<int64_t>(now -
                                                   uint8_t unaligned, uint8_t* flags) {
   const int64_t delta = Delta(address, before);
   if ((address | before) % 16 == 0) [[likely]]
-    return PutVarint(p, ZigZag(delta >> 4));
+    return PutSmallVarint(p, ZigZag(delta >> 4));
   *flags |= unaligned;
-  return PutVarint(p, ZigZag(delta));
+  return PutSmallVarint(p, ZigZag(delta));
+}
+
+// Sizes and stacks repeat as they like: written in any case, and counted when they are new.
+[[gnu::always_inline]] inline uint8_t* PutBytes(uint8_t* p, uint64_t bytes, uint64_t before, uint8_t* flags) {
+  const bool is_same = bytes == before;
+  uint8_t* end = PutSmallVarint(p, bytes);
+  *flags |= static_cast<uint8_t>(is_same * kAllocSameSize);
+  return is_same ? p : end;
 }
 
 }  // namespace
@@ -122,24 +130,18 @@ uint8_t* BlockWriter::PutTime(uint8_t* p, uint64_t tsc) {
 }
 
 [[gnu::always_inline]] inline uint8_t* BlockWriter::PutStack(uint8_t* p, uint32_t stack, uint8_t* flags) {
-  if (stack == last_.stack) {
-    *flags |= kAllocSameStack;
-    return p;
-  }
-  p = PutVarint(p, ZigZag(Delta(stack, last_.stack)));
+  const bool is_same = stack == last_.stack;
+  uint8_t* end = PutSmallVarint(p, ZigZag(Delta(stack, last_.stack)));
   last_.stack = stack;
-  return p;
+  *flags |= static_cast<uint8_t>(is_same * kAllocSameStack);
+  return is_same ? p : end;
 }
 
 bool BlockWriter::Alloc(const AllocRecord& record, uint64_t tsc) {
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t flags = 0;
   uint8_t* p = PutAddress(out_ + 1, record.address, last_.address, kAllocUnaligned, &flags);
-  if (record.bytes == last_.bytes) {
-    flags |= kAllocSameSize;
-  } else {
-    p = PutVarint(p, record.bytes);
-  }
+  p = PutBytes(p, record.bytes, last_.bytes, &flags);
   p = PutStack(p, record.stack, &flags);
   if (record.is_realloc) flags |= kAllocRealloc;
   if (tsc != 0) {
@@ -173,11 +175,7 @@ bool BlockWriter::AllocIn(const AllocInRecord& record, uint64_t tsc) {
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t flags = 0;
   uint8_t* p = out_ + 1;
-  if (record.bytes == last_.in_bytes) {
-    flags |= kAllocSameSize;
-  } else {
-    p = PutVarint(p, record.bytes);
-  }
+  p = PutBytes(p, record.bytes, last_.in_bytes, &flags);
   uint64_t& before = last_.in_address[InClass(record.bytes)];
   p = PutAddress(p, record.address, before, kAllocUnaligned, &flags);
   p = PutStack(p, record.stack, &flags);

@@ -22,6 +22,18 @@ inline uint8_t* PutVarint(uint8_t* out, uint64_t value) {
   return out;
 }
 
+// The same for numbers of usually one or two bytes, hard to predict which: no branch between the two. Writes
+// two bytes at least; the returned end says how many count.
+[[gnu::always_inline]] inline uint8_t* PutSmallVarint(uint8_t* out, uint64_t value) {
+  if (value >> 14 != 0) [[unlikely]]
+    return PutVarint(out, value);
+  const auto bits = static_cast<uint32_t>(value);
+  const uint32_t is_long = bits >= 0x80;
+  const auto word = static_cast<uint16_t>(bits + (bits & ~0x7fu) + (is_long << 7));
+  __builtin_memcpy(out, &word, sizeof(word));  // little endian, as the format is
+  return out + 1 + is_long;
+}
+
 inline const uint8_t* GetVarint(const uint8_t* p, const uint8_t* end, uint64_t* value) {
   if (p < end && *p < 0x80) [[likely]] {
     *value = *p;

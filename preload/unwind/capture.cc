@@ -153,11 +153,11 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
     if (parent == 0 && IsTruncation(walk.end)) [[unlikely]]
       node = thread.MarkNode(walk.end, sink);
   } else {
-    node = walk.frames[first - 1].node;
+    node = thread.walker_.node(first - 1);
   }
   bool node_is_new = false;
   for (uint32_t i = first; i < walk.depth; ++i) {
-    RuleEntry* entry = walk.frames[i].entry;
+    RuleEntry* entry = thread.walker_.entry(i);
     const uint64_t memo = entry->memo.load(std::memory_order_relaxed);
     if ((memo >> 32) == node && memo != 0) [[likely]] {
       node = static_cast<uint32_t>(memo);
@@ -191,14 +191,14 @@ uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, 
 
 WalkResult WalkStack(ThreadCapture& thread, const Registers& registers) {
   if (!ready.load(std::memory_order_relaxed)) [[unlikely]]
-    return {nullptr, 0, 0, StackEnd::kOutermost};
+    return {0, 0, StackEnd::kOutermost};
   thread.CheckGeneration();
   thread.root_parent_ = kNotInterned;
   return thread.walker_.Walk(registers);
 }
 
 uint32_t InternFrame(ThreadCapture& thread, uint32_t index, uint32_t parent, const DefinitionSink& sink) {
-  const uint32_t location = thread.LocationOf(thread.walker_.frames()[index].entry, sink);
+  const uint32_t location = thread.LocationOf(thread.walker_.entry(index), sink);
   bool is_new = false;
   return location == 0 ? 0 : thread.Intern(parent, location, false, sink, &is_new);
 }

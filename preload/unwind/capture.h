@@ -11,8 +11,8 @@
 // mix with whole ones.
 //
 // Bounds, all fixed: rule table 2^17 slots of 32 B (then 2^18 and 2^19, mapped when needed), intern cache
-// 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (57 KiB
-// reserved; 112 B touched per frame of the deepest stack), node ids in batches of 256, 2^32 node and location
+// 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (52 KiB
+// reserved; 100 B touched per frame of the deepest stack), node ids in batches of 256, 2^32 node and location
 // ids per process. Threads: a ThreadCapture belongs to one thread; everything else is lock-free and shared.
 // Reentrancy: the caller's guard must keep a capture from interrupting another on the same thread.
 // Allocates: maps its tables. Locks: never. errno: kept. Processors other than x86-64: every stack is 0, "no

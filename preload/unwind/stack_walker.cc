@@ -16,8 +16,6 @@ namespace {
 constexpr uintptr_t kLowestCode = 4096;
 constexpr uintptr_t kRedZoneBytes = 128;
 constexpr uintptr_t kNoPage = 1;
-// The return slot of a frame that must be stepped: no pc equals what it holds.
-constinit const uintptr_t kNeverEqual = 0;
 
 // A null return address ends a stack as it should; other numbers that cannot be code are damage.
 StackEnd EndAtLowAddress(uintptr_t pc) { return pc == 0 ? StackEnd::kOutermost : StackEnd::kOutOfStack; }
@@ -29,10 +27,9 @@ PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
   return *reinterpret_cast<const uintptr_t*>(address);
 }
 
-// 0 when the frame below `frame` in the array is still its caller: both slots hold what they held.
-PLATEAU_READS_STACK [[gnu::always_inline]] inline uintptr_t ChangeOfCaller(const Frame* frame) {
-  const Frame* caller = frame - 1;
-  return (Load(frame->return_slot) ^ caller->pc) | (Load(frame->rbp_slot) ^ caller->rbp);
+// Whether `frame`, which has a callee, is no longer what that returns to. The slot is the callee's.
+PLATEAU_READS_STACK [[gnu::always_inline]] inline bool IsChanged(const Frame& frame) {
+  return Load(frame.rsp - sizeof(uintptr_t)) != frame.pc;
 }
 
 }  // namespace
@@ -41,17 +38,7 @@ void StackWalker::Initialize(RuleTable* rules) {
   rules_ = rules;
   own_ = CurrentStackBounds();
   depth_ = 0;
-}
-
-// Field by field, as the fields are written: a wider move would have to wait for the narrow stores before it.
-inline void StackWalker::Copy(Frame* to, const Frame& from) {
-  to->pc = from.pc;
-  to->rsp = from.rsp;
-  to->rbp = from.rbp;
-  to->return_slot = from.return_slot;
-  to->rbp_slot = from.rbp_slot == &from.rbp ? &to->rbp : from.rbp_slot;
-  to->entry = from.entry;
-  to->flags = from.flags;
+  stack_[0] = {0, UINTPTR_MAX};
 }
 
 WalkResult StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
@@ -62,100 +49,155 @@ WalkResult StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
   known_page_ = PageOf(start.rsp - sizeof(uintptr_t));
   const uint32_t unchanged = stop_address == 0 ? WalkFrom<false>(at, 0) : WalkFrom<true>(at, stop_address);
   ++counters_.walks;
-  counters_.frames += depth_;
   counters_.stepped_frames += depth_ - unchanged;
   ++counters_.ends[static_cast<size_t>(end_)];
-  return {frames_, depth_, unchanged, end_};
+  return {depth_, unchanged, end_};
 }
 
 template <bool kHasStop>
 bool StackWalker::Holds(uint32_t index, uintptr_t address) const {
   if constexpr (kHasStop) {
-    return address >= frames_[index].rsp && address < Cfa(index) && !frames_[index].is_trampoline();
+    return address >= At(index).rsp && address < Cfa(index) && (details_[index].flags & kIsTrampoline) == 0;
   }
   return false;
+}
+
+// Where frame `index`, which saves it, keeps its caller's rbp.
+const uintptr_t* StackWalker::RbpSlot(uint32_t index) const {
+  const auto offset = static_cast<uintptr_t>(8 * intptr_t{details_[index].entry->rule.rbp_slot});
+  return reinterpret_cast<const uintptr_t*>(At(index - 1).rsp + offset);
+}
+
+// rbp in the caller of frame `index`. Frames [index, proven_from] are proven by slots; `rbp` is that of the
+// last of them.
+PLATEAU_READS_STACK uintptr_t StackWalker::CallersRbp(uint32_t index, uint32_t proven_from,
+                                                      uintptr_t rbp) const {
+  for (uint32_t i = index; i <= proven_from; ++i) {
+    if (details_[i].flags & kSavesRbp) return Load(RbpSlot(i));
+  }
+  return rbp;
+}
+
+PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::RbpChecksHold(uint32_t begin,
+                                                                                  uint32_t end) const {
+  uintptr_t change = 0;
+  for (uint32_t i = begin; i < end; ++i) change |= Load(rbp_checks_[i].slot) ^ rbp_checks_[i].value;
+  return change == 0;
+}
+
+// Whether frame `index`, which is proven, still has the same caller.
+PLATEAU_READS_STACK inline bool StackWalker::IsCallerUnchanged(uint32_t index) const {
+  const Detail& detail = details_[index];
+  if ((detail.flags & kNeedsStep) != 0 || IsChanged(At(index - 1))) return false;
+  return (detail.flags & kChecksRbp) == 0 || RbpChecksHold(detail.rbp_checks - 1u, detail.rbp_checks);
+}
+
+// Frame `index` is proven. Returns the last one, from there to the root, that its slots prove, or the first
+// that holds the stop address.
+template <bool kHasStop>
+PLATEAU_READS_STACK [[gnu::always_inline]] inline uint32_t StackWalker::Prove(uint32_t index,
+                                                                              uintptr_t stop_address) const {
+  const Detail& detail = details_[index];
+  const uint32_t barrier = detail.barrier;
+  // Slots of the thread's own stack can be read whatever they hold, so those of rbp can be read first. No
+  // frame in between holds the stop address when the root does.
+  if (!has_foreign_frames_ && (!kHasStop || (barrier == 0 && Holds<kHasStop>(0, stop_address))) &&
+      RbpChecksHold(details_[barrier].rbp_checks, detail.rbp_checks)) [[likely]] {
+    const Frame* frame = frames() + index;
+    int32_t left = static_cast<int32_t>(index - barrier);
+    for (; left >= 4; left -= 4, frame -= 4) {
+      if (IsChanged(frame[-1])) return barrier + static_cast<uint32_t>(left);
+      if (IsChanged(frame[-2])) return barrier + static_cast<uint32_t>(left) - 1;
+      if (IsChanged(frame[-3])) return barrier + static_cast<uint32_t>(left) - 2;
+      if (IsChanged(frame[-4])) return barrier + static_cast<uint32_t>(left) - 3;
+    }
+    for (; left > 0 && !IsChanged(frame[-1]); --left) --frame;
+    return barrier + static_cast<uint32_t>(left);
+  }
+  while (index != 0 && !Holds<kHasStop>(index, stop_address) && IsCallerUnchanged(index)) --index;
+  return index;
 }
 
 // Returns how many frames from the root are unchanged; sets end_, root_is_final_, root_cfa_ and depth_.
 template <bool kHasStop>
 PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_address) {
-  uint32_t candidates = depth_;  // remembered frames that may still be met
+  const Frame* candidate = stack_ + depth_;  // the last of those that may still be met
   for (;;) {
-    while (candidates > 0 && frames_[candidates - 1].rsp < at.rsp) --candidates;
+    while (candidate->rsp < at.rsp) --candidate;  // ends at the sentinel
 
-    if (candidates > 0 && IsAt(frames_[candidates - 1], at)) {
-      const uint32_t leaf = candidates - 1;
-      uint32_t k = leaf;  // frames [k, leaf] are proven
+    if (candidate->rsp == at.rsp && candidate->pc == at.pc &&
+        IsAt(static_cast<uint32_t>(candidate - frames()), at)) {
+      const uint32_t leaf = static_cast<uint32_t>(candidate - frames());
+      const uintptr_t leaf_rbp = at.rbp;
+      uint32_t k = leaf;            // frames [k, leaf] are proven,
+      uint32_t proven_from = leaf;  // those up to here by slots, beginning with this rbp
+      uintptr_t rbp = leaf_rbp;
       for (;;) {
-        const Frame* frame = &frames_[k];
-        if (!kHasStop && !has_foreign_frames_) {
-          // Slots of the thread's own stack can be read whatever they hold, so four frames share a branch.
-          while (frame - frames_ >= 4 && (ChangeOfCaller(frame) | ChangeOfCaller(frame - 1) |
-                                          ChangeOfCaller(frame - 2) | ChangeOfCaller(frame - 3)) == 0) {
-            frame -= 4;
-          }
-        }
-        while (frame != frames_ && !Holds<kHasStop>(static_cast<uint32_t>(frame - frames_), stop_address) &&
-               ChangeOfCaller(frame) == 0) {
-          --frame;
-        }
-        k = static_cast<uint32_t>(frame - frames_);
+        k = Prove<kHasStop>(k, stop_address);
         if (Holds<kHasStop>(k, stop_address)) {
           StopAt(StackEnd::kStopAddress, Cfa(k));
           if (k == 0) return Place(leaf + 1);
-          MoveToFresh(leaf, k);
+          MoveToFresh(leaf, leaf_rbp, k);
           return Place(0);
         }
         if (k == 0) {
-          if (root_is_final_) return Place(leaf + 1);
+          if (root_is_final_) [[likely]]
+            return Place(leaf + 1);
           if (end_ == StackEnd::kDepthCap && fresh_count_ + leaf + 1 >= kMaxDepth) return Place(leaf + 1);
-        } else if (!frames_[k].needs_step()) {  // its caller is another one now
-          at = {Load(frames_[k].return_slot), reinterpret_cast<uintptr_t>(frames_[k].return_slot + 1),
-                Load(frames_[k].rbp_slot), 0};
-          known_page_ = PageOf(reinterpret_cast<uintptr_t>(frames_[k].return_slot));
+        } else if ((details_[k].flags & kNeedsStep) == 0) {  // its caller is another one now
+          const uintptr_t cfa = At(k - 1).rsp;
+          at = {Load(cfa - sizeof(uintptr_t)), cfa, CallersRbp(k, proven_from, rbp), 0};
+          known_page_ = PageOf(cfa - sizeof(uintptr_t));
           if (at.pc < kLowestCode) [[unlikely]] {
             StopAt(EndAtLowAddress(at.pc), at.rsp);
-            MoveToFresh(leaf, k);
+            MoveToFresh(leaf, leaf_rbp, k);
             return Place(0);
           }
-          if (!MoveToFresh(leaf, k)) return Place(0);
-          candidates = k;
+          if (!MoveToFresh(leaf, leaf_rbp, k)) return Place(0);
+          candidate = stack_ + k;
           break;
         }
         EnterFrame(k, leaf);
         const StackEnd old_end = end_;
-        Position caller{frame->pc, frame->rsp, frame->rbp, frame->flags & Frame::kIsExact};
-        const bool has_caller = Step(&caller, &frames_[k]);
-        if (has_caller && k > 0 && IsAt(frames_[k - 1], caller)) {
-          --k;
+        Position caller{At(k).pc, At(k).rsp, CallersRbp(k + 1, proven_from, rbp),
+                        details_[k].flags & kIsExact};
+        FreshFrame stepped;
+        const bool has_caller = Step(&caller, &stepped);
+        if (has_caller && k > 0 && IsAt(k - 1, caller)) {
+          details_[k].entry = stepped.entry;
+          details_[k - 1].rbp = rbp = caller.rbp;
+          proven_from = --k;
           continue;
         }
         if (!has_caller && k == 0 && end_ == old_end) return Place(leaf + 1);
-        if (!MoveToFresh(leaf, k)) return Place(0);
-        if (!has_caller) return Place(0);
+        if ((k < leaf && !MoveToFresh(leaf, leaf_rbp, k + 1)) || stepped.entry == nullptr ||
+            !AddFresh(stepped) || !has_caller) {
+          return Place(0);
+        }
         at = caller;
-        candidates = k;
+        candidate = stack_ + k;
         break;
       }
       continue;
     }
 
     if (fresh_count_ == kMaxDepth) [[unlikely]] {
-      StopAt(StackEnd::kDepthCap, fresh_[kMaxDepth - 1].rsp);
+      StopAt(StackEnd::kDepthCap, fresh_[kMaxDepth - 1].frame.rsp);
       return Place(0);
     }
-    Frame& frame = fresh_[fresh_count_];
-    const bool has_caller = Step(&at, &frame);
-    if (frame.entry == nullptr) [[unlikely]]
+    FreshFrame& fresh = fresh_[fresh_count_];
+    const bool has_caller = Step(&at, &fresh);
+    if (fresh.entry == nullptr) [[unlikely]]
       return Place(0);  // kTableFull: there is no place for its id
     ++fresh_count_;
     if (!has_caller) return Place(0);
-    if (kHasStop && stop_address >= frame.rsp && stop_address < at.rsp && !frame.is_trampoline()) {
+    const bool is_trampoline = (fresh.flags & kIsTrampoline) != 0;
+    if (kHasStop && stop_address >= fresh.frame.rsp && stop_address < at.rsp && !is_trampoline) {
       StopAt(StackEnd::kStopAddress, at.rsp);
       return Place(0);
     }
-    if (frame.is_trampoline()) [[unlikely]]
-      candidates = depth_;  // another stack: look at all of them again
+    if (is_trampoline) [[unlikely]]
+      candidate = stack_ + depth_;  // another stack: look at all of them again
   }
 }
 
@@ -163,7 +205,8 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
 // callee's return address was read. Not so above a signal, whose rsp comes from saved registers.
 void StackWalker::EnterFrame(uint32_t index, uint32_t leaf_most) {
   if (index == leaf_most) return;
-  known_page_ = frames_[index + 1].is_trampoline() ? kNoPage : PageOf(frames_[index].rsp - sizeof(uintptr_t));
+  known_page_ =
+      (details_[index + 1].flags & kIsTrampoline) != 0 ? kNoPage : PageOf(At(index).rsp - sizeof(uintptr_t));
 }
 
 // The walk ends here. Until then end_ and its companions describe the remembered stack, which may yet prove
@@ -175,40 +218,95 @@ bool StackWalker::StopAt(StackEnd end, uintptr_t root_cfa) {
   return false;
 }
 
+bool StackWalker::AddFresh(const FreshFrame& frame) {
+  if (fresh_count_ == kMaxDepth) return StopAt(StackEnd::kDepthCap, fresh_[kMaxDepth - 1].frame.rsp);
+  fresh_[fresh_count_++] = frame;
+  return true;
+}
+
 // Frames [to_root, from_leaf] are still right, but what is below them in the array is not. False at the depth
 // cap.
-bool StackWalker::MoveToFresh(uint32_t from_leaf, uint32_t to_root) {
-  for (uint32_t i = from_leaf + 1; i-- > to_root;) {
-    if (fresh_count_ == kMaxDepth) {
-      return StopAt(StackEnd::kDepthCap, fresh_[kMaxDepth - 1].rsp);
+PLATEAU_READS_STACK bool StackWalker::MoveToFresh(uint32_t from_leaf, uintptr_t leaf_rbp, uint32_t to_root) {
+  uintptr_t rbp = leaf_rbp;
+  for (uint32_t i = from_leaf;; --i) {
+    const Detail& detail = details_[i];
+    if (!AddFresh({At(i), rbp, detail.entry, detail.flags & kStepFlags})) return false;
+    if (i == to_root) return true;
+    if (detail.flags & kNeedsStep) {
+      rbp = details_[i - 1].rbp;  // as that step has found it a moment ago
+    } else if (detail.flags & kSavesRbp) {
+      rbp = Load(RbpSlot(i));
     }
-    Copy(&fresh_[fresh_count_++], frames_[i]);
   }
-  return true;
+}
+
+// Frame `index` of the remembered stack, whose callers are in place. Field by field, as the fields were
+// written: a wider move would have to wait for the narrow stores before it.
+[[gnu::always_inline]] inline void StackWalker::Append(uint32_t index, const FreshFrame& fresh) {
+  At(index).pc = fresh.frame.pc;
+  At(index).rsp = fresh.frame.rsp;
+  const CfiRule& rule = fresh.entry->rule;
+  uint32_t flags = fresh.flags & kStepFlags;
+  uint32_t barrier = 0;
+  uint32_t rbp_checks = 0;
+  uint32_t caller_uses_rbp = 0;
+  if (index != 0) [[likely]] {
+    const Detail& caller = details_[index - 1];
+    barrier = caller.barrier;
+    rbp_checks = caller.rbp_checks;
+    caller_uses_rbp = caller.flags & kUsesRbp;
+  }
+  if (flags & kNeedsStep) [[unlikely]] {
+    barrier = index;  // the step begins with the true rbp and compares what its caller uses
+  } else if (rule.rbp_slot != 0) {
+    flags |= kSavesRbp;
+    if (caller_uses_rbp != 0) {
+      flags |= kChecksRbp;
+      const auto offset = static_cast<uintptr_t>(8 * intptr_t{rule.rbp_slot});
+      rbp_checks_[rbp_checks].slot = reinterpret_cast<const uintptr_t*>(At(index - 1).rsp + offset);
+      rbp_checks_[rbp_checks].value = details_[index - 1].rbp;
+      ++rbp_checks;
+    }
+  } else {
+    flags |= caller_uses_rbp;
+  }
+  if (rule.kind == RuleKind::kRbp) flags |= kUsesRbp;
+  Detail& detail = details_[index];
+  detail.entry = fresh.entry;
+  detail.rbp = fresh.rbp;
+  detail.flags = flags;
+  detail.rbp_checks = static_cast<uint16_t>(rbp_checks);
+  detail.barrier = static_cast<uint16_t>(barrier);
+}
+
+// Makes room for the fresh frames at the depth cap. Returns how many of the `kept` ones are left.
+[[gnu::noinline]] uint32_t StackWalker::DropRoot(uint32_t kept) {
+  const uint32_t dropped = kept + fresh_count_ - kMaxDepth;
+  StopAt(StackEnd::kDepthCap, At(dropped - 1).rsp);
+  // Fewer callers may use fewer rbps, never more, so those that are not up to date stay unused.
+  for (uint32_t i = dropped; i < kept; ++i) {
+    Append(i - dropped, {At(i), details_[i].rbp, details_[i].entry, details_[i].flags});
+  }
+  return kept - dropped;
 }
 
 // Puts the fresh frames above the `kept` ones and drops the root side beyond the cap. Returns how many are
 // unchanged.
-uint32_t StackWalker::Place(uint32_t kept) {
-  uint32_t unchanged = kept;
-  if (kept + fresh_count_ > kMaxDepth) [[unlikely]] {
-    const uint32_t dropped = kept + fresh_count_ - kMaxDepth;
-    StopAt(StackEnd::kDepthCap, frames_[dropped - 1].rsp);
-    for (uint32_t i = dropped; i < kept; ++i) Copy(&frames_[i - dropped], frames_[i]);
-    kept -= dropped;
-    unchanged = 0;
-  }
-  for (uint32_t i = fresh_count_; i-- > 0;) Copy(&frames_[kept++], fresh_[i]);
+[[gnu::always_inline]] inline uint32_t StackWalker::Place(uint32_t kept) {
+  const uint32_t unchanged = kept + fresh_count_ > kMaxDepth ? 0 : kept;
+  if (unchanged != kept) [[unlikely]]
+    kept = DropRoot(kept);
+  for (uint32_t i = fresh_count_; i-- > 0;) Append(kept++, fresh_[i]);
   depth_ = kept;
   return unchanged;
 }
 
 // Describes the frame at `at` and moves `at` to its caller. False at the end of the stack, with end_ saying
 // why.
-PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Position* at, Frame* frame) {
+PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Position* at, FreshFrame* frame) {
   RuleEntry* entry = rules_->Find(at->code_address());
-  frame->pc = at->pc;
-  frame->rsp = at->rsp;
+  frame->frame.pc = at->pc;
+  frame->frame.rsp = at->rsp;
   frame->rbp = at->rbp;
   frame->flags = at->exact;
   frame->entry = entry;
@@ -222,14 +320,10 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
     if ((rule.kind == RuleKind::kRsp || rule.kind == RuleKind::kRbp) && at->rsp >= own_.begin &&
         cfa > at->rsp && cfa <= own_.end && cfa % sizeof(uintptr_t) == 0 && slot >= at->rsp - kRedZoneBytes &&
         slot <= cfa) [[likely]] {
-      const auto* return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
-      frame->return_slot = return_slot;
-      at->pc = Load(return_slot);
+      at->pc = Load(cfa - sizeof(uintptr_t));
       at->rsp = cfa;
       at->exact = 0;
-      const auto* rbp_slot = slot == cfa ? &frame->rbp : reinterpret_cast<const uintptr_t*>(slot);
-      frame->rbp_slot = rbp_slot;
-      if (slot != cfa) at->rbp = Load(rbp_slot);
+      if (slot != cfa) at->rbp = Load(slot);
       if (at->pc >= kLowestCode) [[likely]]
         return true;
       return StopAt(EndAtLowAddress(at->pc), cfa);
@@ -242,10 +336,8 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
 }
 
 // Everything that is rare: other kinds of rules, other stacks than the thread's own, ends.
-[[gnu::noinline]] bool StackWalker::StepSlow(Position* at, Frame* frame) {
-  frame->return_slot = &kNeverEqual;
-  frame->rbp_slot = &frame->rbp;
-  frame->flags |= Frame::kNeedsStep;
+[[gnu::noinline]] bool StackWalker::StepSlow(Position* at, FreshFrame* frame) {
+  frame->flags |= kNeedsStep;
   LoadedObject object;
   if (frame->entry != nullptr && frame->entry->rule.kind == RuleKind::kNoObject &&
       FindLoadedObject(at->code_address(), &object)) {
@@ -274,7 +366,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
         return StopAt(StackEnd::kUnsupported, at->rsp);
       }
       *at = {caller.registers.rip, caller.registers.rsp, caller.registers.rbp,
-             caller.is_exact ? Frame::kIsExact : 0u};
+             caller.is_exact ? kIsExact : 0u};
       known_page_ = kNoPage;
       return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), at->rsp);
     }
@@ -303,7 +395,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
   return StepBySlots(at, cfa, rbp_slot, frame);
 }
 
-bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame) {
+bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, FreshFrame* frame) {
   const bool own = IsOwnStack(at->rsp);
   const bool inside = cfa > at->rsp && (own ? cfa <= own_.end : cfa - at->rsp < kMaxForeignFrameBytes);
   bool probed = false;
@@ -314,20 +406,18 @@ bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, F
   }
   const RuleKind kind = frame->entry->rule.kind;
   if (!probed && (kind == RuleKind::kRsp || kind == RuleKind::kRbp)) {
-    frame->flags &= ~uint32_t{Frame::kNeedsStep};
+    frame->flags &= ~uint32_t{kNeedsStep};
     if (!own) has_foreign_frames_ = true;
-    frame->return_slot = reinterpret_cast<const uintptr_t*>(cfa) - 1;
-    if (rbp_slot != 0) frame->rbp_slot = reinterpret_cast<const uintptr_t*>(rbp_slot);
   }
   *at = caller;
   known_page_ = PageOf(cfa - sizeof(uintptr_t));
   return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), cfa);
 }
 
-bool StackWalker::StepOverSignal(Position* at, Frame* frame) {
+bool StackWalker::StepOverSignal(Position* at, FreshFrame* frame) {
   bool probed = false;
-  Position caller{0, 0, 0, Frame::kIsExact};
-  frame->flags |= Frame::kIsTrampoline;
+  Position caller{0, 0, 0, kIsExact};
+  frame->flags |= kIsTrampoline;
   if (!ReadWord(at->rsp + kContextOffsets[kRegisterReturn], at->rsp, &caller.pc, &probed) ||
       !ReadWord(at->rsp + kContextOffsets[kRegisterRsp], at->rsp, &caller.rsp, &probed) ||
       !ReadWord(at->rsp + kContextOffsets[kRegisterRbp], at->rsp, &caller.rbp, &probed)) {

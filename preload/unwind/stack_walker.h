@@ -5,18 +5,21 @@
 //                 [0] _start ... [k] unchanged | [k+1] new ... [depth-1] caller of malloc
 //                  `--- proven equal to the last walk ---'   stepped by rule
 //
-// A remembered frame with the same (pc, rsp, rbp) as the live one has the same rule, hence the same CFA,
-// hence the same slots for return address and rbp. If those slots still hold what they held, the caller is
-// the same frame too, and so on to the root: equality is proven frame by frame, in order, and no slot is read
-// before the frame that owns it is known to be alive. The first difference is stepped by rule and the search
-// goes on from there. Frames that need more than two slots (signals, realigned stacks, a new page of a
-// foreign stack) are stepped again every time.
+// A remembered frame with the same (pc, rsp) as the live one has the same rule, hence the same CFA, hence the
+// same slot for its return address. If that slot still holds what it held, the caller is the same frame too,
+// and so on to the root. The first difference is stepped by rule and the search goes on from there. On stacks
+// other than the thread's own, no slot is read before the frame that owns it is known to be alive.
+//
+// The value of rbp matters only where a rule computes the CFA from it; where it does, the slot it comes from
+// must hold what it held, too. Elsewhere rbp is any program's register: it is neither compared nor kept up to
+// date, and read from the live stack when a frame has to be stepped after all. Frames that a slot cannot
+// prove (signals, realigned stacks, a new page of a foreign stack) are stepped again every time.
 //
 // Bounds: on the thread's own stack nothing above its end is read. On any other stack (coroutines, alternate
 // signal stacks) a frame is under 1 MiB and each page is read only when its neighbour in the walk is on it or
 // the kernel says it is readable. Depth is capped at kMaxDepth, leaf side kept. Every end is named by
 // StackEnd. Reentrancy: one Walk() per walker at a time; the caller's guard sees to it. Allocates: never.
-// Locks: never. Memory: 57 KiB reserved, 56 bytes touched per frame of the deepest stack, twice.
+// Locks: never. Memory: 52 KiB reserved, about 100 bytes touched per frame of the deepest stack.
 #ifndef PLATEAU_PRELOAD_UNWIND_STACK_WALKER_H_
 #define PLATEAU_PRELOAD_UNWIND_STACK_WALKER_H_
 
@@ -46,29 +49,12 @@ constexpr bool IsTruncation(StackEnd end) { return end > StackEnd::kStopAddress;
 
 // Without initialisers: a walker's arrays cost memory only where frames have been.
 struct Frame {
-  enum Flags : uint32_t {
-    kIsExact = 1,       // a signal interrupted this frame: pc is no return address
-    kNeedsStep = 2,     // cannot be proven by two slots
-    kIsTrampoline = 4,  // the kernel's signal frame: [rsp, caller's rsp) is no range
-  };
-
   uintptr_t pc;   // return address, or the interrupted instruction
   uintptr_t rsp;  // at pc; the frame's own bytes are [rsp, rsp of its caller)
-  uintptr_t rbp;
-  const uintptr_t* return_slot;  // where the caller's pc was read
-  const uintptr_t* rbp_slot;     // where the caller's rbp was read
-  RuleEntry* entry;
-  uint32_t node;   // the user's word; kept while the frame and all its callers are unchanged
-  uint32_t flags;  // of Flags
-
-  bool is_exact() const { return (flags & kIsExact) != 0; }
-  bool needs_step() const { return (flags & kNeedsStep) != 0; }
-  bool is_trampoline() const { return (flags & kIsTrampoline) != 0; }
 };
-static_assert(sizeof(Frame) == 56 && std::is_trivially_default_constructible_v<Frame>);
+static_assert(sizeof(Frame) == 16 && std::is_trivially_default_constructible_v<Frame>);
 
 struct WalkResult {
-  const Frame* frames;  // root first; valid until the next Walk()
   uint32_t depth;
   uint32_t unchanged;  // so many frames from the root are those of the last walk, with their node
   StackEnd end;
@@ -81,7 +67,6 @@ class StackWalker {
 
   struct Counters {
     uint64_t walks = 0;
-    uint64_t frames = 0;
     uint64_t stepped_frames = 0;  // those not proven from memory
     uint64_t slow_steps = 0;      // with all registers
     uint64_t ends[kStackEndCount] = {};
@@ -96,14 +81,18 @@ class StackWalker {
   WalkResult Walk(const Registers& start, uintptr_t stop_address = 0);
 
   // The last walk, root first.
-  const Frame* frames() const { return frames_; }
+  const Frame* frames() const { return stack_ + 1; }
   uint32_t depth() const { return depth_; }
   StackEnd end() const { return end_; }
 
-  // The node of frames()[index], to be set for each index >= unchanged after a walk.
-  void SetNode(uint32_t index, uint32_t node) { frames_[index].node = node; }
+  RuleEntry* entry(uint32_t index) const { return details_[index].entry; }
+
+  // The user's word for frames()[index]: to be set for each index >= unchanged after a walk, and kept while
+  // the frame and all its callers are unchanged.
+  uint32_t node(uint32_t index) const { return details_[index].node; }
+  void SetNode(uint32_t index, uint32_t node) { details_[index].node = node; }
   // One past the bytes of frame `index` (its CFA); of the root-most frame when it is known, else its rsp.
-  uintptr_t Cfa(uint32_t index) const { return index == 0 ? root_cfa_ : frames_[index - 1].rsp; }
+  uintptr_t Cfa(uint32_t index) const { return index == 0 ? root_cfa_ : At(index - 1).rsp; }
 
   // Forgets the last walk. After code was unloaded its rules are no proof any more.
   void Forget() {
@@ -114,35 +103,79 @@ class StackWalker {
   const Counters& counters() const { return counters_; }
 
  private:
+  enum Flags : uint32_t {
+    kIsExact = 1,       // a signal interrupted this frame: pc is no return address
+    kNeedsStep = 2,     // cannot be proven by slots
+    kIsTrampoline = 4,  // the kernel's signal frame: [rsp, caller's rsp) is no range
+    kSavesRbp = 8,      // the caller's rbp is in a slot of this frame, else it is this frame's
+    kUsesRbp = 16,    // the CFA of this frame, or of a caller that it hands its rbp to, is computed from rbp
+    kChecksRbp = 32,  // this frame saves the rbp that a caller uses: the last of its rbp_checks is its own
+  };
+  static constexpr uint32_t kStepFlags = kIsExact | kNeedsStep | kIsTrampoline;
+
+  // What is not looked at while frames are unchanged.
+  struct Detail {
+    RuleEntry* entry;
+    uintptr_t rbp;  // at pc; kept up to date only with kUsesRbp
+    uint32_t node;
+    uint32_t flags;       // of Flags
+    uint16_t rbp_checks;  // so many of rbp_checks_ belong to this frame and its callers
+    uint16_t barrier;     // the first frame from here to the root that is stepped every time, or the root
+  };
+  static_assert(sizeof(Detail) == 32);
+
+  struct RbpCheck {
+    const uintptr_t* slot;
+    uintptr_t value;
+  };
+
+  struct FreshFrame {
+    Frame frame;
+    uintptr_t rbp;
+    RuleEntry* entry;
+    uint32_t flags;  // of kStepFlags
+  };
+
   // Where the walk is: a frame that is alive and not yet looked up. Kept in registers on the fast path.
   struct Position {
     uintptr_t pc;
     uintptr_t rsp;
     uintptr_t rbp;
-    uint32_t exact;  // Frame::kIsExact or 0
+    uint32_t exact;  // kIsExact or 0
 
-    uintptr_t code_address() const { return pc - (exact ^ Frame::kIsExact); }
+    uintptr_t code_address() const { return pc - (exact ^ kIsExact); }
   };
 
-  static bool IsAt(const Frame& frame, const Position& at) {
-    return frame.rsp == at.rsp && frame.pc == at.pc && frame.rbp == at.rbp &&
-           (frame.flags & Frame::kIsExact) == at.exact;
+  Frame& At(uint32_t index) { return stack_[1 + index]; }
+  const Frame& At(uint32_t index) const { return stack_[1 + index]; }
+  bool IsAt(uint32_t index, const Position& at) const {
+    const uint32_t flags = details_[index].flags;
+    return At(index).rsp == at.rsp && At(index).pc == at.pc && (flags & kIsExact) == at.exact &&
+           ((flags & kUsesRbp) == 0 || details_[index].rbp == at.rbp);
   }
-  static void Copy(Frame* to, const Frame& from);
 
   template <bool kHasStop>
   uint32_t WalkFrom(Position at, uintptr_t stop_address);
   template <bool kHasStop>
   bool Holds(uint32_t index, uintptr_t address) const;
-  bool Step(Position* at, Frame* frame);
-  bool StepSlow(Position* at, Frame* frame);
-  bool StepOverSignal(Position* at, Frame* frame);
-  bool StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, Frame* frame);
+  template <bool kHasStop>
+  uint32_t Prove(uint32_t index, uintptr_t stop_address) const;
+  bool IsCallerUnchanged(uint32_t index) const;
+  bool RbpChecksHold(uint32_t begin, uint32_t end) const;
+  const uintptr_t* RbpSlot(uint32_t index) const;
+  uintptr_t CallersRbp(uint32_t index, uint32_t proven_from, uintptr_t rbp) const;
+  bool Step(Position* at, FreshFrame* frame);
+  bool StepSlow(Position* at, FreshFrame* frame);
+  bool StepOverSignal(Position* at, FreshFrame* frame);
+  bool StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, FreshFrame* frame);
   bool ReadWord(uintptr_t address, uintptr_t lowest, uintptr_t* value, bool* probed);
   bool IsOwnStack(uintptr_t address) const { return address - own_.begin < own_.end - own_.begin; }
   void EnterFrame(uint32_t index, uint32_t leaf_most);
   bool StopAt(StackEnd end, uintptr_t root_cfa);
-  bool MoveToFresh(uint32_t from_leaf, uint32_t to_root);
+  bool AddFresh(const FreshFrame& frame);
+  bool MoveToFresh(uint32_t from_leaf, uintptr_t leaf_rbp, uint32_t to_root);
+  void Append(uint32_t index, const FreshFrame& fresh);
+  uint32_t DropRoot(uint32_t kept);
   uint32_t Place(uint32_t kept);
 
   RuleTable* rules_ = nullptr;
@@ -155,8 +188,11 @@ class StackWalker {
   bool has_foreign_frames_ = false;  // since Forget(), a frame of another stack can be proven by its slots
   bool root_is_final_ = false;       // the rule of frame 0 alone ends the walk; no memory to look at
   Counters counters_;
-  Frame frames_[kMaxDepth];  // the last stack, root first
-  Frame fresh_[kMaxDepth];   // new frames of the walk in progress, leaf first
+  // The last stack, root first. Before the root is a sentinel, above every stack.
+  Frame stack_[1 + kMaxDepth];
+  Detail details_[kMaxDepth];       // of the same frames
+  RbpCheck rbp_checks_[kMaxDepth];  // in the order of the frames; most frames have none
+  FreshFrame fresh_[kMaxDepth];     // new frames of the walk in progress, leaf first
 };
 
 }  // namespace plateau::unwind

@@ -1,6 +1,8 @@
 #include "preload/trace/varint.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -17,6 +19,18 @@ TEST(VarintTest, EveryBitWidthComesBack) {
       uint64_t back = 0;
       EXPECT_EQ(GetVarint(buffer, end, &back), end);
       EXPECT_EQ(back, value);
+    }
+  }
+}
+
+TEST(VarintTest, BranchFreeWriterWritesTheSameBytes) {
+  for (int bits = 0; bits <= 64; ++bits) {
+    const uint64_t top = bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
+    for (const uint64_t value : {top, top + 1, top / 3, top / 5 * 4, top - (top > 0)}) {
+      uint8_t expected[kMaxVarintBytes], small[kMaxVarintBytes];
+      const size_t length = static_cast<size_t>(PutVarint(expected, value) - expected);
+      ASSERT_EQ(PutSmallVarint(small, value) - small, static_cast<ptrdiff_t>(length)) << value;
+      EXPECT_EQ(std::memcmp(small, expected, length), 0) << value;
     }
   }
 }
