@@ -8,7 +8,10 @@ namespace {
 
 using trace::RecordKind;
 
-constexpr size_t kPrefetchDistance = 16;
+// How many events ahead the parts of the place of an address are loaded.
+constexpr size_t kPageDistance = 24;
+constexpr size_t kGroupDistance = 14;
+constexpr size_t kObjectDistance = 6;
 
 }  // namespace
 
@@ -25,12 +28,9 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
 
 void HeapMatcher::Match(const EventRun& run) {
   const std::vector<Event>& events = run.block->events;
+  const bool is_large = live_.is_large() || python_.is_large();
   for (size_t i = run.begin; i < run.end; ++i) {
-    if (i + kPrefetchDistance < events.size()) {
-      const Event& ahead = events[i + kPrefetchDistance];
-      const bool is_python = ahead.kind == RecordKind::kAllocIn || ahead.kind == RecordKind::kFreeIn;
-      (is_python ? python_ : live_).Prefetch(ahead.address);
-    }
+    if (is_large && i + kPageDistance < events.size()) Prefetch(&events[i]);
     const Event& e = events[i];
     if (e.tsc >= next_tick_) Tick(e.tsc);
     switch (e.kind) {
@@ -69,6 +69,16 @@ void HeapMatcher::Match(const EventRun& run) {
         if (e.flags & kEventRare) Rare(run.block->records[e.bytes]);
     }
   }
+}
+
+void HeapMatcher::Prefetch(const Event* event) {
+  const auto table = [this](const Event& e) -> const LiveTable& {
+    return e.kind == RecordKind::kAllocIn || e.kind == RecordKind::kFreeIn ? python_ : live_;
+  };
+  const Event &page = event[kPageDistance], &group = event[kGroupDistance], &object = event[kObjectDistance];
+  table(page).PrefetchPage(page.address);
+  table(group).PrefetchGroup(group.address);
+  table(object).PrefetchObject(object.address);
 }
 
 // ---- Time ----

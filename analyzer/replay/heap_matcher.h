@@ -73,6 +73,8 @@ class HeapMatcher {
     bool operator>(const Doomed& other) const { return latest > other.latest; }
   };
 
+  // Loads what the events behind this one need.
+  void Prefetch(const Event* event);
   void Tick(uint64_t tsc);
   void Rare(const trace::Record& record);
 

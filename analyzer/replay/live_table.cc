@@ -1,46 +1,92 @@
 #include "analyzer/replay/live_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace plateau::replay {
+namespace {
 
-void LiveTable::Grow(Shard* shard) {
-  constexpr size_t kFewestSlots = 256;
-  const size_t old_slots = shard->slots.size();
-  const size_t new_slots = old_slots == 0 ? kFewestSlots : 2 * old_slots;
-  const ZeroedArray<LiveObject> old = std::exchange(shard->slots, ZeroedArray<LiveObject>(new_slots));
-  shard->mask = new_slots - 1;
-  shard->most = new_slots / 8 * 5;
-  for (size_t k = 0; k < old_slots; ++k) {
-    if (old[k].address == 0) continue;
-    size_t i = SlotOf(Hash(old[k].address), shard->mask);
-    while (shard->slots[i].address != 0) i = (i + 1) & shard->mask;
-    shard->slots[i] = old[k];
+// Beyond what a core's own cache holds.
+constexpr size_t kLargeBytes = 512 << 10;
+
+constexpr size_t kFirstSlabBytes = 32 << 10;
+constexpr size_t kLargestSlabBytes = 2 << 20;
+
+}  // namespace
+
+LiveTable::Page& LiveTable::AddPage(uint64_t address, Page* slot) {
+  if (2 * (used_pages_ + 1) > pages_.size()) {
+    RebuildDirectory();
+    return FindOrAddPage(address);
   }
+  ++used_pages_;
+  *slot = {NumberOf(address), 0, 0, TakeGroup(0)};
+  return *slot;
 }
 
-void LiveTable::Erase(LiveObject* object) {
-  Shard& shard = shards_[Hash(object->address) >> kShardShift];
-  size_t hole = static_cast<size_t>(object - shard.slots.data());
-  for (size_t i = hole;;) {
-    i = (i + 1) & shard.mask;
-    const LiveObject& next = shard.slots[i];
-    if (next.address == 0) break;
-    // `next` may move into the hole unless its own place lies behind the hole.
-    const size_t home = SlotOf(Hash(next.address), shard.mask);
-    if (((i - home) & shard.mask) < ((i - hole) & shard.mask)) continue;
-    shard.slots[hole] = next;
-    hole = i;
+// Forgets pages without objects and makes room for at least as many as there are.
+void LiveTable::RebuildDirectory() {
+  size_t kept = 0;
+  for (size_t k = 0; k < pages_.size(); ++k) kept += pages_[k].count > 0;
+  const size_t slots = std::bit_ceil(std::max<size_t>(4 * kept, 4));
+  const ZeroedArray<Page> old = std::exchange(pages_, ZeroedArray<Page>(slots));
+  mask_ = slots - 1;
+  shift_ = 64 - std::countr_zero(slots);
+  used_pages_ = kept;
+  for (size_t k = 0; k < old.size(); ++k) {
+    if (old[k].number == 0) continue;
+    if (old[k].count == 0) {
+      ReturnGroup(old[k].size_class, old[k].group);
+      continue;
+    }
+    size_t i = HomeOf((old[k].number - 1) << kPageShift);
+    while (pages_[i].number != 0) i = (i + 1) & mask_;
+    pages_[i] = old[k];
   }
-  shard.slots[hole] = LiveObject{};
-  --shard.used;
-  --size_;
+  is_large_ = capacity_bytes() > kLargeBytes;
 }
 
-size_t LiveTable::capacity_bytes() const {
-  size_t bytes = 0;
-  for (const Shard& shard : shards_) bytes += shard.slots.size() * sizeof(LiveObject);
-  return bytes;
+void LiveTable::GrowGroup(Page* page) {
+  Page grown = *page;
+  ++grown.size_class;
+  grown.group = TakeGroup(grown.size_class);
+  std::copy_n(Keys(*page), page->count, Keys(grown));
+  std::copy_n(Objects(*page), page->count, Objects(grown));
+  ReturnGroup(page->size_class, page->group);
+  *page = grown;
+}
+
+void LiveTable::ShrinkGroup(Page* page) {
+  ReturnGroup(page->size_class, page->group);
+  page->size_class = 0;
+  page->group = TakeGroup(0);
+}
+
+char* LiveTable::TakeGroup(size_t size_class) {
+  const size_t bytes = GroupBytes(size_class);
+  char*& spare = spare_[size_class];
+  char* group = spare;
+  if (group != nullptr) {
+    std::memcpy(&spare, group, sizeof(spare));
+  } else {
+    if (slabs_.empty() || slab_used_ + bytes > slabs_.back().size()) {
+      const size_t size =
+          slabs_.empty() ? kFirstSlabBytes : std::min(2 * slabs_.back().size(), kLargestSlabBytes);
+      slabs_.emplace_back(size);
+      slab_used_ = 0;
+      slab_bytes_ += size;
+      is_large_ = capacity_bytes() > kLargeBytes;
+    }
+    group = slabs_.back().data() + slab_used_;
+    slab_used_ += bytes;
+  }
+  std::memset(group, 0xff, KeyBytes(kCapacities[size_class]));
+  return group;
+}
+
+void LiveTable::ReturnGroup(size_t size_class, char* group) {
+  std::memcpy(group, &spare_[size_class], sizeof(char*));
+  spare_[size_class] = group;
 }
 
 }  // namespace plateau::replay

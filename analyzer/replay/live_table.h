@@ -1,17 +1,28 @@
 // What is allocated at this moment: address -> object, for tens of millions of them.
 //
-// Open addressing in 16 independent shards, so that growing one never copies the whole table: 24 bytes an
-// object at a load of at most 5/8, because every allocation looks for an object that is not there. Deletion
-// shifts the followers back, so there are no tombstones and probing stays short however long the run is.
-// Pointers into the table are valid until the next FindOrAdd() or Erase(). Addresses are of user space: only
-// their lower 48 bits count. Not thread-safe.
+//   directory, open addressing          groups, from slabs
+//   | page | count | group | ---------> | keys: offsets in the page | objects, in the order they came |
+//
+// A page is 1 KiB of address space; its objects lie together, so that neighbours in memory, which programs
+// allocate and free together, are neighbours here too: one miss of the cache serves several events. A group
+// grows through fixed capacities whose places are used again. Pages whose objects are gone are forgotten when
+// the directory is full, so it follows what is live.
+//
+// About 32 bytes an object where several share a page, 60 where each has its own. Places of outgrown groups
+// are kept for others of their size, so memory follows the most that was ever live. Pointers into the table
+// are valid until the next FindOrAdd() or Erase(). Addresses are of user space: only their lower 48 bits
+// count. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
+#include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
 
 namespace plateau::replay {
@@ -24,8 +35,8 @@ enum ObjectFlags : uint8_t {
 inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at its birth, 15 for none
 
 struct LiveObject {
-  uint64_t address : 48;  // 0: an empty slot
-  uint64_t rate : 8;      // which sampling rate it was recorded at
+  uint64_t address : 48;
+  uint64_t rate : 8;  // which sampling rate it was recorded at
   uint64_t flags : 8;
   uint64_t bytes;
   uint32_t stack;  // node of the trace
@@ -38,17 +49,14 @@ class LiveTable {
   static constexpr uint64_t kAddressMask = (uint64_t{1} << 48) - 1;
 
   LiveTable() = default;
+  LiveTable(const LiveTable&) = delete;
+  LiveTable& operator=(const LiveTable&) = delete;
 
   // nullptr when there is none.
   LiveObject* Find(uint64_t address) {
     address &= kAddressMask;
-    const uint64_t hash = Hash(address);
-    Shard& shard = shards_[hash >> kShardShift];
-    if (shard.mask == 0 || address == 0) return nullptr;
-    for (size_t i = SlotOf(hash, shard.mask);; i = (i + 1) & shard.mask) {
-      if (shard.slots[i].address == address) return &shard.slots[i];
-      if (shard.slots[i].address == 0) return nullptr;
-    }
+    const Page* page = FindPage(address);
+    return page == nullptr ? nullptr : FindIn(*page, address);
   }
 
   struct Place {
@@ -58,66 +66,138 @@ class LiveTable {
   // The address must not be 0.
   Place FindOrAdd(uint64_t address) {
     address &= kAddressMask;
-    const uint64_t hash = Hash(address);
-    Shard& shard = shards_[hash >> kShardShift];
-    if (shard.used >= shard.most) Grow(&shard);
-    for (size_t i = SlotOf(hash, shard.mask);; i = (i + 1) & shard.mask) {
-      LiveObject& slot = shard.slots[i];
-      if (slot.address == address) return {&slot, false};
-      if (slot.address != 0) continue;
-      slot = {address, 0, 0, 0, 0, 0};
-      ++shard.used;
-      ++size_;
-      return {&slot, true};
-    }
+    Page& page = FindOrAddPage(address);
+    if (LiveObject* found = FindIn(page, address)) return {found, false};
+    if (page.count == Capacity(page)) GrowGroup(&page);
+    const size_t i = page.count++;
+    Keys(page)[i] = OffsetOf(address);
+    LiveObject& object = Objects(page)[i];
+    object = {address, 0, 0, 0, 0, 0};
+    ++size_;
+    return {&object, true};
   }
 
-  void Erase(LiveObject* object);
+  void Erase(LiveObject* object) {
+    Page* const page = const_cast<Page*>(FindPage(object->address));
+    uint16_t* const keys = Keys(*page);
+    LiveObject* const objects = Objects(*page);
+    const size_t hole = static_cast<size_t>(object - objects);
+    const size_t last = page->count - 1u;
+    objects[hole] = objects[last];
+    keys[hole] = keys[last];
+    keys[last] = kNoKey;
+    page->count = last;
+    --size_;
+    if (last == 0 && Capacity(*page) > kLargestEmpty) ShrinkGroup(page);
+  }
 
-  // Loads the place of an address into the cache before it is needed.
-  void Prefetch(uint64_t address) const {
-    const uint64_t hash = Hash(address & kAddressMask);
-    const Shard& shard = shards_[hash >> kShardShift];
-    if (shard.mask == 0) return;
-    const LiveObject* slot = &shard.slots[SlotOf(hash, shard.mask)];
-    __builtin_prefetch(slot, 1);
-    __builtin_prefetch(reinterpret_cast<const char*>(slot + 2), 1);  // its followers
+  // Load what an address needs into the cache before it is used, each some events after the one before: the
+  // place in the directory; the keys of the group and its end, where objects come and go; the object. Not
+  // worth it while the table is small enough to be in the cache anyway.
+  bool is_large() const { return is_large_; }
+  void PrefetchPage(uint64_t address) const { PrefetchForWriting(&pages_[HomeOf(address & kAddressMask)]); }
+  void PrefetchGroup(uint64_t address) const {
+    const Page* page = FindPage(address & kAddressMask);
+    if (page == nullptr) return;
+    PrefetchForWriting(page->group);
+    PrefetchForWriting(Objects(*page) + (page->count > 0 ? page->count - 1 : 0));
+    PrefetchForWriting(Objects(*page) + page->count);
+  }
+  void PrefetchObject(uint64_t address) const {
+    const Page* page = FindPage(address & kAddressMask);
+    const LiveObject* object = page == nullptr ? nullptr : FindIn(*page, address & kAddressMask);
+    if (object != nullptr) PrefetchForWriting(object);
   }
 
   size_t size() const { return size_; }
-  size_t capacity_bytes() const;
+  size_t capacity_bytes() const { return pages_.size() * sizeof(Page) + slab_bytes_; }
 
   template <typename Visit>
   void ForEach(Visit&& visit) const {
-    for (const Shard& shard : shards_) {
-      if (shard.mask == 0) continue;
-      for (size_t i = 0; i <= shard.mask; ++i) {
-        if (shard.slots[i].address != 0) visit(shard.slots[i]);
-      }
+    for (size_t i = 0; i < pages_.size(); ++i) {
+      for (size_t k = 0; k < pages_[i].count; ++k) visit(Objects(pages_[i])[k]);
     }
   }
 
  private:
-  static constexpr int kShardShift = 60;
+  static constexpr int kPageShift = 10;
+  // How many objects a group takes. The last is a page full of objects of one byte.
+  static constexpr std::array<uint16_t, 20> kCapacities = {1,  2,  3,  4,   6,   8,   12,  16,  24,  32,
+                                                           48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
+  static constexpr uint16_t kNoKey = UINT16_MAX;
+  static constexpr size_t kLargestEmpty = 4;  // capacity that an empty page may keep
 
-  struct Shard {
-    ZeroedArray<LiveObject> slots;
-    size_t mask = 0;  // slots - 1; 0: not allocated yet
-    size_t used = 0;
-    size_t most = 0;  // objects it takes before it grows
+  struct Page {
+    uint64_t number : 40;  // address >> kPageShift, plus 1; 0: an empty slot
+    uint64_t count : 16;
+    uint64_t size_class : 8;  // of the group
+    char* group;
   };
+  static_assert(sizeof(Page) == 16);
 
-  // The top bits choose the shard, bits from 16 on the slot. Two rounds, because heap addresses are regular.
-  static uint64_t Hash(uint64_t address) {
-    uint64_t h = address * 0x9e3779b97f4a7c15u;
-    h ^= h >> 32;
-    return h * 0xd6e8feb86659fd93u;
+  static uint64_t NumberOf(uint64_t address) { return (address >> kPageShift) + 1; }
+  static uint16_t OffsetOf(uint64_t address) {
+    return static_cast<uint16_t>(address & ((uint64_t{1} << kPageShift) - 1));
   }
-  static size_t SlotOf(uint64_t hash, size_t mask) { return (hash >> 16) & mask; }
-  static void Grow(Shard* shard);
+  size_t HomeOf(uint64_t address) const { return (address >> kPageShift) * 0x9e3779b97f4a7c15u >> shift_; }
 
-  std::array<Shard, 16> shards_;
+  static size_t KeyBytes(size_t capacity) { return (capacity + 3) / 4 * 8; }
+  static size_t Capacity(const Page& page) { return kCapacities[page.size_class]; }
+  static size_t GroupBytes(size_t size_class) {
+    return KeyBytes(kCapacities[size_class]) + kCapacities[size_class] * sizeof(LiveObject);
+  }
+  // Four keys in every word, kNoKey where there is no object.
+  static uint16_t* Keys(const Page& page) { return reinterpret_cast<uint16_t*>(page.group); }
+  static LiveObject* Objects(const Page& page) {
+    return reinterpret_cast<LiveObject*>(page.group + KeyBytes(Capacity(page)));
+  }
+
+  const Page* FindPage(uint64_t address) const {
+    const uint64_t number = NumberOf(address);
+    for (size_t i = HomeOf(address);; i = (i + 1) & mask_) {
+      if (pages_[i].number == number) return &pages_[i];
+      if (pages_[i].number == 0) return nullptr;
+    }
+  }
+
+  static LiveObject* FindIn(const Page& page, uint64_t address) {
+    constexpr uint64_t kOnes = 0x0001'0001'0001'0001u;
+    const uint64_t wanted = OffsetOf(address) * kOnes;
+    for (size_t i = 0; i < page.count; i += 4) {
+      uint64_t word;
+      std::memcpy(&word, page.group + 2 * i, sizeof(word));
+      const uint64_t difference = word ^ wanted;
+      const uint64_t equal = (difference - kOnes) & ~difference & kOnes << 15;  // its lowest bit is right
+      if (equal != 0) return Objects(page) + i + static_cast<size_t>(std::countr_zero(equal)) / 16;
+    }
+    return nullptr;
+  }
+
+  Page& FindOrAddPage(uint64_t address) {
+    const uint64_t number = NumberOf(address);
+    for (size_t i = HomeOf(address);; i = (i + 1) & mask_) {
+      if (pages_[i].number == number) return pages_[i];
+      if (pages_[i].number == 0) return AddPage(address, &pages_[i]);
+    }
+  }
+  Page& AddPage(uint64_t address, Page* slot);
+  void RebuildDirectory();
+  void GrowGroup(Page* page);
+  void ShrinkGroup(Page* page);
+  char* TakeGroup(size_t size_class);
+  void ReturnGroup(size_t size_class, char* group);
+
+  // A directory of two empty slots to begin with, so that looking needs no special case.
+  ZeroedArray<Page> pages_{2};
+  size_t mask_ = 1;
+  int shift_ = 63;
+  size_t used_pages_ = 0;
   size_t size_ = 0;
+  bool is_large_ = false;
+  std::vector<ZeroedArray<char>> slabs_;
+  size_t slab_used_ = 0;  // of the last slab
+  size_t slab_bytes_ = 0;
+  std::array<char*, kCapacities.size()> spare_{};  // each begins with a pointer to the next
 };
 
 }  // namespace plateau::replay

@@ -12,10 +12,10 @@ namespace {
 
 uint64_t HeapAddress(uint64_t i) { return 0x5555'5000'0000 + i * 96; }
 
-// Frees one object and allocates another, at random, with `live` alive. Each is announced 16 events before,
-// as the replay does.
+// Frees one object and allocates another, at random, with `live` alive. Each is announced before, as the
+// replay does.
 void BM_LiveTable_FreeAndAlloc(benchmark::State& state) {
-  constexpr size_t kAhead = 16;
+  constexpr size_t kPageAhead = 24, kGroupAhead = 14, kObjectAhead = 6;
   const uint64_t live = static_cast<uint64_t>(state.range(0));
   replay::LiveTable table;
   for (uint64_t i = 0; i < live; ++i) table.FindOrAdd(HeapAddress(i));
@@ -24,7 +24,9 @@ void BM_LiveTable_FreeAndAlloc(benchmark::State& state) {
   for (uint64_t& address : order) address = HeapAddress(random() % live);
   size_t at = 0;
   for (auto _ : state) {
-    table.Prefetch(order[(at + kAhead) % order.size()]);
+    table.PrefetchPage(order[(at + kPageAhead) % order.size()]);
+    table.PrefetchGroup(order[(at + kGroupAhead) % order.size()]);
+    table.PrefetchObject(order[(at + kObjectAhead) % order.size()]);
     const uint64_t address = order[at];
     if (replay::LiveObject* object = table.Find(address)) table.Erase(object);
     benchmark::DoNotOptimize(table.FindOrAdd(address));
