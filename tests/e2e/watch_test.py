@@ -44,7 +44,7 @@ class Program:
         self.launcher = subprocess.Popen([PLATEAU, "run", "-q", "--no-report", "-o", str(self.recording), "--", str(folder / "program"),
                                           str(self.stop_file)])
         until("a trace", lambda: list(self.recording.glob("*.plt")))
-        time.sleep(0.5)
+        time.sleep(0.5)  # a few steps; nothing below relies on how many
 
     def pid(self):
         return int(next(self.recording.glob("*.plt")).name.split(".")[-3])

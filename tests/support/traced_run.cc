@@ -153,18 +153,23 @@ TracedRun RunTraced(const std::vector<std::string>& command, const RunOptions& o
   setpgid(run.pid, run.pid);  // here too: the kill below may come before the child runs
   close(out[1]);
   close(err[1]);
-  const auto start = Clock::now();
+  auto start = Clock::now();
   bool killed = false;
+  bool is_waiting = static_cast<bool>(options.kill_counts_from);
   pollfd files[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
   while (files[0].fd >= 0 || files[1].fd >= 0) {
+    if (is_waiting && options.kill_counts_from()) {
+      is_waiting = false;
+      start = Clock::now();
+    }
     const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
     const double limit =
-        options.kill_after_seconds > 0 ? options.kill_after_seconds : options.timeout_seconds;
+        options.kill_after_seconds > 0 && !is_waiting ? options.kill_after_seconds : options.timeout_seconds;
     if (elapsed >= limit && !killed) {
       kill(-run.pid, SIGKILL);
       killed = true;
     }
-    const double left = killed ? 1.0 : limit - elapsed;
+    const double left = killed ? 1.0 : is_waiting ? 0.001 : limit - elapsed;
     if (poll(files, 2, std::max(1, static_cast<int>(left * 1000))) <= 0) {
       if (killed) break;
       continue;
@@ -219,6 +224,7 @@ TraceContent ReadTrace(const std::string& path) {
   const reader::TraceReader& source = **opened;
   trace.header = source.header();
   trace.summary = source.summary();
+  trace.seconds_per_tick = source.NsPerTick() * 1e-9;
   size_t blocks = 0;
   for (const reader::StreamIndex& stream : source.streams()) blocks += stream.blocks.size();
   trace.text.reserve(blocks);

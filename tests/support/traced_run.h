@@ -23,11 +23,12 @@ namespace plateau::testing {
 struct RunOptions {
   std::string mode = "exact";
   bool preload = true;
-  std::vector<std::string> environment;  // more "NAME=value"
-  std::string directory;                 // for the recording; a fresh one when empty
-  std::string preload_behind;            // another library after libplateau.so
-  double timeout_seconds = 60;           // then the run is killed and exit_code is -1
-  double kill_after_seconds = 0;         // SIGKILL at this moment when not 0
+  std::vector<std::string> environment;    // more "NAME=value"
+  std::string directory;                   // for the recording; a fresh one when empty
+  std::string preload_behind;              // another library after libplateau.so
+  double timeout_seconds = 60;             // then the run is killed and exit_code is -1
+  double kill_after_seconds = 0;           // SIGKILL at this moment when not 0
+  std::function<bool()> kill_counts_from;  // and that time begins when this is true; at once when not set
 };
 
 class TracedRun {
@@ -71,6 +72,7 @@ struct TraceContent {
   std::map<std::string, std::string> info;   // the last value of each key
   std::map<uint64_t, uint64_t> live_bytes;   // address -> bytes, after replaying all streams
   std::map<uint64_t, uint32_t> live_stacks;  // address -> node
+  double seconds_per_tick = 0;               // of the records' time stamps
   uint64_t allocs = 0;
   uint64_t frees = 0;
   uint64_t unknown_frees = 0;     // of blocks the trace does not know

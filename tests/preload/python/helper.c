@@ -10,11 +10,11 @@ static double Now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-// Allocates requests of `bytes` to `bytes` + 499 for so long. Called through ctypes, so without the GIL.
+// Allocates requests of `bytes` to `bytes` + 499 for so long, 200 of them at least. Called through ctypes, so without the GIL.
 long SpinMalloc(double seconds, size_t bytes) {
   const double end = Now() + seconds;
   long count = 0;
-  while (Now() < end) {
+  while (Now() < end || count < 200) {
     for (int i = 0; i < 50; ++i) {
       void* volatile p = malloc(bytes + (size_t)(count % 500));
       free(p);
