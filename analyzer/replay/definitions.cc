@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/prefetch.h"
 #include "analyzer/base/progress.h"
 #include "preload/trace/decoder.h"
 #include "preload/trace/varint.h"
@@ -52,6 +53,9 @@ class ChildTable {
     }
     return overflow_.try_emplace(uint64_t{parent} << 32 | location, node).first->second;
   }
+
+  // Loads what FindOrAdd() of a child of this node needs.
+  void Prefetch(uint32_t parent) const { PrefetchForWriting(&slots_[size_t{2} * parent]); }
 
  private:
   static constexpr size_t kWindow = 8;
@@ -339,7 +343,13 @@ class Collector {
     canonical[0] = 0;
     ChildTable seen(nodes);
     std::vector<uint32_t> path;
+    constexpr size_t kAhead = 24;
     for (uint32_t start = 1; start < nodes.size(); ++start) {
+      if (start + kAhead < nodes.size() && nodes[start + kAhead].parent < nodes.size()) {
+        const uint32_t parent = nodes[start + kAhead].parent;
+        PrefetchForWriting(&canonical[parent]);
+        seen.Prefetch(parent);
+      }
       uint32_t node = start;
       while (canonical[node] == kUnsettled) {
         canonical[node] = kBusy;

@@ -4,6 +4,13 @@
 #include <utility>
 
 namespace plateau::replay {
+namespace {
+
+// How many changes ahead the row of a stack is looked up.
+constexpr size_t kIndexDistance = 24;
+constexpr size_t kRowDistance = 12;
+
+}  // namespace
 
 HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions* definitions,
                            const ReplayOptions* options)
@@ -17,7 +24,15 @@ HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions*
 }
 
 void HeapAccounts::Apply(const ChangeBatch& batch) {
-  for (const Change& change : batch.changes) {
+  const size_t size = batch.changes.size();
+  const bool is_large = totals_.is_large();
+  for (size_t i = 0; i < size; ++i) {
+    const Change& change = batch.changes[i];
+    if (is_large && i + kIndexDistance < size) {
+      const Change &index = batch.changes[i + kIndexDistance], &row = batch.changes[i + kRowDistance];
+      totals_.PrefetchIndex(index.pool, index.stack);
+      totals_.PrefetchRow(row.pool, row.stack);
+    }
     switch (change.kind) {
       case ChangeKind::kBorn:
       case ChangeKind::kGrown:

@@ -9,6 +9,7 @@ namespace {
 // Beyond what a core's own cache holds.
 constexpr size_t kLargeBytes = 512 << 10;
 
+constexpr size_t kFewestSlots = 1024;  // of the directory
 constexpr size_t kFirstSlabBytes = 32 << 10;
 constexpr size_t kLargestSlabBytes = 2 << 20;
 
@@ -28,7 +29,7 @@ LiveTable::Page& LiveTable::AddPage(uint64_t address, Page* slot) {
 void LiveTable::RebuildDirectory() {
   size_t kept = 0;
   for (size_t k = 0; k < pages_.size(); ++k) kept += pages_[k].count > 0;
-  const size_t slots = std::bit_ceil(std::max<size_t>(4 * kept, 4));
+  const size_t slots = std::bit_ceil(std::max(4 * kept, kFewestSlots));
   const ZeroedArray<Page> old = std::exchange(pages_, ZeroedArray<Page>(slots));
   mask_ = slots - 1;
   shift_ = 64 - std::countr_zero(slots);

@@ -88,7 +88,8 @@ SiteTable::SiteTable(const Definitions* definitions, SiteTableOptions options)
       options_(std::move(options)),
       blamed_(options_.rule == SiteRule::kStack ? 0 : definitions->nodes.size()),
       owners_(definitions->locations.size()),
-      module_owners_(definitions->modules.size()) {}
+      module_owners_(definitions->modules.size()),
+      frame_keys_(definitions->locations.size()) {}
 
 Owner SiteTable::Classify(const Location& location) const {
   switch (location.kind) {
@@ -145,8 +146,14 @@ uint32_t SiteTable::SiteNode(uint32_t leaf) {
 }
 
 // What makes two frames the same site: the line of a Python file, the address of a native call.
-uint64_t SiteTable::FrameKey(uint32_t location) const {
-  if (location >= definitions_.locations.size()) return location;
+uint64_t SiteTable::FrameKey(uint32_t location) {
+  if (location >= frame_keys_.size()) return location;
+  uint64_t& known = frame_keys_[location];
+  if (known == 0) known = MakeFrameKey(location);
+  return known;
+}
+
+uint64_t SiteTable::MakeFrameKey(uint32_t location) const {
   const Location& where = definitions_.locations[location];
   if (where.kind != Location::Kind::kPython || !options_.python_line ||
       where.owner >= definitions_.codes.size()) {

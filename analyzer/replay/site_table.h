@@ -71,7 +71,8 @@ class SiteTable {
  private:
   uint32_t BlamedNode(uint32_t node, uint32_t blamed_by_caller);
   uint32_t SiteAt(Pool pool, uint32_t node);
-  uint64_t FrameKey(uint32_t location) const;
+  uint64_t FrameKey(uint32_t location);
+  uint64_t MakeFrameKey(uint32_t location) const;
   Owner Classify(const Location& location) const;
 
   const Definitions& definitions_;
@@ -82,6 +83,7 @@ class SiteTable {
   std::vector<uint32_t> path_;                                         // scratch of SiteNode
   std::vector<uint8_t> owners_;                                        // by location; 0 = not known yet
   std::vector<uint8_t> module_owners_;
+  std::vector<uint64_t> frame_keys_;  // by location; 0 = not known yet
 };
 
 // The rules by path alone.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
 
 namespace plateau::replay {
@@ -67,6 +68,21 @@ class StackTotals {
     return index[node] - 1;
   }
 
+  // Load what a change needs into the cache before it is used: first where the row of the stack is noted,
+  // then, some changes later, the row. Not worth it while there are few stacks.
+  bool is_large() const { return rows_.size() > kLargeRows; }
+  void PrefetchIndex(Pool pool, uint32_t node) {
+    ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
+    if (node < index.size()) PrefetchForWriting(&index[node]);
+  }
+  void PrefetchRow(Pool pool, uint32_t node) {
+    ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
+    if (node >= index.size() || index[node] == 0) return;
+    const StackRow* row = &rows_[index[node] - 1];
+    PrefetchForWriting(row);
+    PrefetchForWriting(reinterpret_cast<const char*>(row + 1) - 1);
+  }
+
   // Changes what a row holds. `count` is 0 for a part of an object.
   void Add(uint32_t index, double bytes, double count) {
     StackRow& r = Touch(index);
@@ -93,6 +109,8 @@ class StackTotals {
   void SettlePeaks();
 
  private:
+  static constexpr size_t kLargeRows = 4096;
+
   StackRow& Touch(uint32_t index) {
     StackRow& r = rows_[index];
     if (r.peak_seen != peak_) {

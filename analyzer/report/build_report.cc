@@ -22,7 +22,11 @@
 namespace plateau::report {
 namespace {
 
-int64_t Round(double value) { return std::llround(value); }
+// Exact recordings have whole numbers; there are millions of them.
+int64_t Round(double value) {
+  const int64_t whole = static_cast<int64_t>(value);
+  return static_cast<double>(whole) == value ? whole : std::llround(value);
+}
 
 class ReportBuilder {
  public:
