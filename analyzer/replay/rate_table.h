@@ -23,10 +23,11 @@ class RateTable {
   void Add(const trace::RateRecord& rate) {
     if (rates_.size() < kNotSampled) rates_.push_back(rate);
     rates_.back() = rate;
+    current_ = static_cast<uint8_t>(rates_.size() - 1);
     has_sampling_ |= rate.mode != trace::Mode::kExact && rate.sample_bytes > 0;
   }
 
-  uint8_t current() const { return static_cast<uint8_t>(rates_.size() - 1); }
+  uint8_t current() const { return current_; }
   bool has_sampling() const { return has_sampling_; }
   // Probability that a request of this size was recorded.
   double Probability(uint8_t rate, uint64_t bytes) const {
@@ -39,6 +40,7 @@ class RateTable {
 
  private:
   std::vector<trace::RateRecord> rates_;
+  uint8_t current_ = 0;
   bool has_sampling_ = false;
 };
 

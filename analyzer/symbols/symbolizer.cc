@@ -1,5 +1,6 @@
 #include "analyzer/symbols/symbolizer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -16,6 +17,15 @@ std::string DebugFile(const std::string& build_id) {
   return absl::StrCat("/usr/lib/debug/.build-id/", hex.substr(0, 2), "/", hex.substr(2), ".debug");
 }
 
+bool IsCLibrary(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  for (const char* prefix :
+       {"libc.so", "libc-2.", "ld-linux", "ld-2.", "libpthread", "libm.so", "libdl.so"}) {
+    if (absl::StartsWith(name, prefix)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Symbolizer::Entry& Symbolizer::Find(const std::string& path, const std::string& build_id) {
@@ -30,6 +40,7 @@ Symbolizer::Entry& Symbolizer::Find(const std::string& path, const std::string& 
   }
   if (image.ok()) {
     entry->image = *std::move(image);
+    entry->has_lines = !IsCLibrary(path);
   } else {
     problems_.push_back(std::string(image.status().message()));
   }
@@ -42,10 +53,20 @@ const std::vector<SourceFrame>& Symbolizer::Resolve(const std::string& path, con
   const auto [it, is_new] = entry.resolved.try_emplace(address);
   if (!is_new || entry.image == nullptr || address == 0) return it->second;
   // The address is where the call returns to; the call itself is the byte before.
-  std::vector<SourceFrame> frames = entry.image->Resolve(address - 1);
-  for (SourceFrame& frame : frames) frame.function = Demangle(frame.function);
-  it->second = std::move(frames);
+  it->second = FramesAt(&entry, address - 1);
   return it->second;
+}
+
+std::vector<SourceFrame> Symbolizer::FramesAt(Entry* entry, uint64_t address) {
+  if (entry->has_lines) {
+    std::vector<SourceFrame> frames = entry->image->Resolve(address);
+    for (SourceFrame& frame : frames) frame.function = Demangle(frame.function);
+    return frames;
+  }
+  std::string name = entry->image->SymbolAt(address);
+  name.resize(std::min(name.size(), name.find('@')));  // "malloc@@GLIBC_2.2.5"
+  if (name.empty()) return {};
+  return {{.function = Demangle(name), .file = "", .line = 0}};
 }
 
 std::string Symbolizer::SymbolAt(const std::string& path, const std::string& build_id, uint64_t address) {

@@ -1,7 +1,9 @@
 // Addresses of a recording to functions and lines, with everything already asked for remembered.
 //
 // Modules are opened when first needed; one that is missing or has changed since (build id) is reported once
-// in problems() and answered with nothing, so the caller prints "module+0xoffset". Not thread-safe.
+// in problems() and answered with nothing, so the caller prints "module+0xoffset". Functions of the C library
+// have names but no lines: nobody looks for a cause there, and unpacking its debug information, where it is
+// installed, takes longer than replaying a million events. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
 #define PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
 
@@ -31,9 +33,11 @@ class Symbolizer {
  private:
   struct Entry {
     std::unique_ptr<ElfImage> image;
+    bool has_lines = true;
     absl::flat_hash_map<uint64_t, std::vector<SourceFrame>> resolved;
   };
   Entry& Find(const std::string& path, const std::string& build_id);
+  static std::vector<SourceFrame> FramesAt(Entry* entry, uint64_t address);
 
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> images_;  // by path and build id
   std::vector<std::string> problems_;

@@ -47,6 +47,17 @@ std::string ThisProgram() {
   return readlink("/proc/self/exe", path, sizeof(path) - 1) > 0 ? path : "";
 }
 
+TEST(SymbolizerTest, TheCLibraryHasNamesWithoutLinesOrVersions) {
+  Symbolizer symbolizer;
+  Dl_info info;
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(&std::getenv), &info), 0);
+  const auto& frames =
+      symbolizer.Resolve(info.dli_fname, "", OffsetOf(reinterpret_cast<void*>(&std::getenv)) + 4);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].function, "getenv");
+  EXPECT_EQ(frames[0].file, "");
+}
+
 TEST(SymbolizerTest, InlinedFramesHaveTheirOwnLines) {
   Symbolizer symbolizer;
   const auto& frames = symbolizer.Resolve(ThisProgram(), "", OffsetOf(OuterFunction()));
