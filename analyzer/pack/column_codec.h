@@ -28,21 +28,21 @@ namespace plateau {
 struct EventsPayload {
   uint64_t first_tsc;
   std::string_view bytes;
-  trace::DeltaRules delta_rules = trace::DeltaRules::kVersion2;
+  trace::DeltaRules delta_rules = trace::DeltaRules::kVersion3;
 };
 
 struct PackedColumns {
   std::string bytes;       // payload of a kColumns block
   uint64_t first_tsc = 0;  // for its header
   uint32_t record_count = 0;
-  uint32_t raw_bytes = 0;  // room that unpacking needs
+  uint32_t raw_bytes = 0;  // of the payloads; unpacked they may take a little more or less
 };
 
 // Packs consecutive payloads of one stream into one. Fails when a payload is damaged; pack what precedes the
 // damage instead. `level` is zstd's.
 absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, int level);
 
-// The records as one kEvents payload whose time starts at header.first_tsc, by the rules of kVersion2.
+// The records as one kEvents payload whose time starts at header.first_tsc, by the rules of kVersion3.
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed);
 
 }  // namespace plateau

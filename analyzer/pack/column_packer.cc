@@ -32,7 +32,7 @@ class ColumnPacker {
     return true;
   }
 
-  // `raw` is the record's own bytes; only extended records are stored by them.
+  // `raw` is the record's own bytes; extended records are stored by them.
   void Add(const Record& record, std::string_view raw) {
     switch (record.kind) {
       case RecordKind::kAlloc:
@@ -61,6 +61,9 @@ class ColumnPacker {
         Signed(kColumnPcOffset, record.pc.offset, last_pc_offset_);
         last_pc_location_ = record.pc.location;
         last_pc_offset_ = record.pc.offset;
+        break;
+      case RecordKind::kPythonLocation:
+        AddPythonLocation(record.python_location);
         break;
       case RecordKind::kTime:
         Byte(kColumnOp, kOpTime);
@@ -100,6 +103,17 @@ class ColumnPacker {
     Byte(kColumnOp, kOpExtension);
     Number(kColumnExtension, raw.size());
     columns_[kColumnExtension].append(raw);
+  }
+
+  // In its extended form, which refers to nothing before it.
+  void AddPythonLocation(const trace::PythonLocationRecord& record) {
+    std::string fields;
+    for (const uint32_t value : {record.location, record.code, record.offset, record.flags}) {
+      AppendNumber(&fields, value);
+    }
+    std::string raw(1, static_cast<char>(static_cast<uint32_t>(trace::ExtKind::kPythonLocation) << 3));
+    AppendNumber(&raw, fields.size());
+    AddExtension(raw + fields);
   }
 
   static void AppendNumber(std::string* out, uint64_t value) {
@@ -263,11 +277,7 @@ absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payl
     if (reader.damaged()) {
       return absl::DataLossError(absl::StrCat("damaged record at byte ", reader.offset(), " of a block"));
     }
-    // Merging blocks changes a few deltas, each by less than a number's length. By the newer rules an ALLOC
-    // after a NODE may need a number more.
-    constexpr uint64_t kSlack = (trace::kInClasses + 8) * trace::kMaxVarintBytes;
-    const uint64_t growth = payload.delta_rules == trace::DeltaRules::kVersion1 ? 4 : 1;
-    raw_bytes += payload.bytes.size() * growth + kSlack;
+    raw_bytes += payload.bytes.size();
   }
   if (raw_bytes > UINT32_MAX / 4) return absl::InvalidArgumentError("too many records for one block");
   packed.raw_bytes = static_cast<uint32_t>(raw_bytes);

@@ -15,8 +15,12 @@
 namespace plateau {
 namespace {
 
-// A column is at most this many times the room its block asks for; a header that promises more is lying.
-constexpr uint64_t kMaxGrowth = 4;
+// A column is at most this many times as large as its block was: a byte may hold a run of nodes. The records,
+// written by today's rules, may take more than they took. A header that promises more is lying.
+constexpr uint64_t kMaxGrowth = trace::kNodeMaxRun + 1;
+constexpr uint64_t kMaxRewriteGrowth = 16;
+// No record but an extended one is larger.
+constexpr size_t kMostRecordBytes = 64;
 
 // Reads one column; a read past its end sticks as a failure. The bytes are the caller's.
 class ColumnReader {
@@ -64,14 +68,17 @@ class ColumnReader {
 class ColumnUnpacker {
  public:
   ColumnUnpacker(const trace::BlockHeader& header, const std::array<ColumnReader, kColumnCount>& columns)
-      : columns_(columns), out_(header.raw_bytes, '\0'), last_tsc_(header.first_tsc) {
+      : columns_(columns),
+        out_(header.raw_bytes + kMostRecordBytes, '\0'),
+        most_bytes_(kMaxRewriteGrowth * header.raw_bytes + 1024),
+        last_tsc_(header.first_tsc) {
     writer_.Start(&scratch_, reinterpret_cast<uint8_t*>(out_.data()), out_.size(), header.stream, header.seq,
                   header.first_tsc);
   }
 
   absl::StatusOr<std::string> Run() {
     while (!columns_[kColumnOp].AtEnd()) {
-      if (!Next())
+      if (!MakeRoom(kMostRecordBytes) || !Next())
         return absl::DataLossError(absl::StrCat("record ", scratch_.record_count, " cannot be unpacked"));
     }
     for (const ColumnReader& column : columns_) {
@@ -82,6 +89,15 @@ class ColumnUnpacker {
   }
 
  private:
+  bool MakeRoom(size_t bytes) {
+    if (writer_.room() >= bytes) return true;
+    const size_t size = out_.size() + out_.size() / 4 + bytes;
+    if (size > most_bytes_) return false;
+    out_.resize(size);
+    writer_.MoveTo(reinterpret_cast<uint8_t*>(out_.data()), out_.size());
+    return true;
+  }
+
   bool Next() {
     const uint8_t op = columns_[kColumnOp].Byte();
     switch (op) {
@@ -99,7 +115,7 @@ class ColumnUnpacker {
       case kOpExtension: {
         ColumnReader& column = columns_[kColumnExtension];
         const std::string_view bytes = column.Bytes(column.Number());
-        return !bytes.empty() && writer_.Verbatim(bytes);
+        return !bytes.empty() && MakeRoom(bytes.size()) && writer_.Verbatim(bytes);
       }
       default:
         return op < kOpNode && Event(op);
@@ -214,6 +230,7 @@ class ColumnUnpacker {
 
   std::array<ColumnReader, kColumnCount> columns_;
   std::string out_;
+  uint64_t most_bytes_;
   trace::BlockHeader scratch_{};
   trace::BlockWriter writer_;
   SymbolPredictor symbols_;

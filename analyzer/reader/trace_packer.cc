@@ -131,7 +131,7 @@ class Packer {
     header.magic = trace::kBlockMagic;
     header.type = trace::BlockType::kColumns;
     header.header_bytes = sizeof(header);
-    header.delta_rules = trace::DeltaRules::kVersion2;
+    header.delta_rules = trace::DeltaRules::kVersion3;
     header.stream = stream.stream;
     header.seq = seq;
     header.payload_bytes = static_cast<uint32_t>(packed.bytes.size());

@@ -105,7 +105,7 @@ absl::Status TraceReader::Load(const BlockRef& ref, LoadedBlock* block) const {
       absl::StatusOr<std::string> unpacked = UnpackColumns(ref.header, block->stored);
       if (!unpacked.ok()) return fail("cannot be unpacked: ", std::string(unpacked.status().message()));
       block->unpacked = *std::move(unpacked);
-      block->header.delta_rules = trace::DeltaRules::kVersion2;
+      block->header.delta_rules = trace::DeltaRules::kVersion3;
       block->payload = block->unpacked;
       return absl::OkStatus();
     }

@@ -59,7 +59,8 @@ class RecordReader {
       : begin_(reinterpret_cast<const uint8_t*>(payload.data())),
         p_(begin_),
         end_(begin_ + payload.size()),
-        rules_(header.delta_rules) {
+        rules_(header.delta_rules),
+        recent_places_(header.delta_rules >= DeltaRules::kVersion3 ? kRecentAddresses : 0) {
     last_.tsc = header.first_tsc;
   }
 
@@ -77,8 +78,29 @@ class RecordReader {
   uint64_t unknown_records() const { return unknown_records_; }
 
  private:
+  // Each reads the fields of a record from p_ on.
   bool NextExt(uint32_t kind, Record* record);
+  bool NextNode(uint8_t flags, Record* record);
+  bool NextNodeByOldRules(uint8_t flags, Record* record);
+  bool NextLocation(uint8_t flags, Record* record);
+
   void NextOfRun(Record* record);
+  bool Number(uint64_t* value) {
+    const uint8_t* next = GetVarint(p_, end_, value);
+    if (next != nullptr) p_ = next;
+    return next != nullptr;
+  }
+  bool NodeLocationNumber(CallPredictor::Guesses guesses, uint32_t before, uint32_t* location);
+  void DefineNode(uint32_t node, uint32_t parent, uint32_t location, Record* record);
+  // The address that `number` stands for, counted from `before`.
+  uint64_t AddressOf(uint64_t number, uint64_t before, bool has_recent_flag, RecentAddresses* recent) const {
+    if (has_recent_flag && number < recent_places_) return recent->At(number);
+    const uint64_t address =
+        before + (has_recent_flag ? static_cast<uint64_t>(UnZigZag(number - recent_places_))
+                                  : static_cast<uint64_t>(UnZigZag(number)) << 4);
+    recent->Set(RecentAddresses::PlaceOf(address), address);
+    return address;
+  }
   bool Fail(const uint8_t* at);
 
   const uint8_t* begin_;
@@ -87,7 +109,8 @@ class RecordReader {
   bool damaged_ = false;
   uint64_t unknown_records_ = 0;
   DeltaRules rules_;
-  uint8_t run_left_ = 0;  // nodes of a run still to be given
+  uint64_t recent_places_;  // numbers under this are places of recent addresses
+  uint8_t run_left_ = 0;    // nodes of a run still to be given
   DeltaState last_ = {};
 };
 
@@ -101,10 +124,11 @@ class RecordReader {
   uint64_t value = 0, time = 0;
   if (op == Op::kFree || op == Op::kFreeIn) {
     uint64_t* const last = op == Op::kFree ? &last_.address : &last_.in_any_address;
+    RecentAddresses* const recent = op == Op::kFree ? &last_.recent : &last_.in_recent;
     if ((p = GetShortVarint(p, &value)) == nullptr) return false;
     const bool has_time = (flags & kFreeTime) != 0;
     if (has_time && (p = GetShortVarint(p, &time)) == nullptr) return false;
-    *last += static_cast<uint64_t>(UnZigZag(value)) << ((flags & kFreeUnaligned) ? 0 : 4);
+    *last = AddressOf(value, *last, (flags & kFreeRecent) != 0, recent);
     last_.tsc += time;
     const bool is_realloc = op == Op::kFree && (flags & kFreeRealloc) != 0;
     *record = {last_.tsc,  *last,   0, 0, op == Op::kFree ? RecordKind::kFree : RecordKind::kFreeIn,
@@ -120,7 +144,8 @@ class RecordReader {
     const bool has_time = (flags & kAllocTime) != 0;
     if (has_time && (p = GetShortVarint(p, &time)) == nullptr) return false;
     uint64_t* const last = is_in ? &last_.in_address[InClass(bytes)] : &last_.address;
-    *last += static_cast<uint64_t>(UnZigZag(delta)) << ((flags & kAllocUnaligned) ? 0 : 4);
+    RecentAddresses* const recent = is_in ? &last_.in_recent : &last_.recent;
+    *last = AddressOf(delta, *last, (flags & kAllocRecent) != 0, recent);
     last_.stack += static_cast<uint32_t>(UnZigZag(value));
     last_.tsc += time;
     if (is_in) {

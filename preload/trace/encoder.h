@@ -20,6 +20,7 @@
 #include "preload/trace/delta_state.h"
 #include "preload/trace/format.h"
 #include "preload/trace/record.h"
+#include "preload/trace/varint.h"
 
 namespace plateau::trace {
 
@@ -40,6 +41,9 @@ class BlockWriter {
   // Begins an empty open block. `header` and `payload` stay the caller's; usually both are in shared memory.
   void Start(BlockHeader* header, uint8_t* payload, size_t capacity, uint32_t stream, uint32_t seq,
              uint64_t tsc);
+
+  // Goes on in another place, to which the caller has copied the payload: for blocks in memory that grow.
+  void MoveTo(uint8_t* payload, size_t capacity);
 
   // `tsc` 0 leaves the time stamp out.
   bool Alloc(const AllocRecord& record, uint64_t tsc = 0);
@@ -79,6 +83,7 @@ class BlockWriter {
   bool Verbatim(std::string_view record);
 
   bool started() const { return header_ != nullptr; }
+  size_t room() const { return static_cast<size_t>(end_ - out_); }
   size_t bytes() const { return static_cast<size_t>(out_ - payload_); }
   uint32_t records() const { return header_->record_count; }
   uint64_t last_tsc() const { return last_.tsc; }
@@ -86,10 +91,28 @@ class BlockWriter {
  private:
   class ExtRecord;
 
-  bool HasRoom(size_t bytes) const { return static_cast<size_t>(end_ - out_) >= bytes; }
+  // Tag, flags and up to five numbers of a record without a length.
+  static constexpr size_t kHotRecordBytes = 1 + 5 * kMaxVarintBytes;
+
+  static constexpr uint8_t Tag(Op op, uint8_t flags) {
+    return static_cast<uint8_t>(static_cast<uint8_t>(op) | (flags << 3));
+  }
+  static constexpr int64_t Delta(uint64_t now, uint64_t before) { return static_cast<int64_t>(now - before); }
+
+  bool HasRoom(size_t bytes) const { return room() >= bytes; }
   uint8_t* PutTime(uint8_t* p, uint64_t tsc);
   uint8_t* PutStack(uint8_t* p, uint32_t stack, uint8_t* flags);
-  void Commit(uint8_t* new_end);
+  uint8_t* PutLocation(uint8_t* p, uint32_t location, CallPredictor::Guesses guesses, uint32_t before) const;
+  bool CallNode(const NodeRecord& record);
+  bool BranchNode(const NodeRecord& record, uint32_t distance);
+  bool ExplicitNode(const NodeRecord& record);
+  bool FinishNode(const NodeRecord& record, uint8_t code, uint8_t* end);
+  void Commit(uint8_t* new_end) {
+    out_ = new_end;
+    ++header_->record_count;
+    __atomic_store_n(&header_->payload_bytes, static_cast<uint32_t>(new_end - payload_), __ATOMIC_RELEASE);
+  }
+  bool ExtPythonLocation(const PythonLocationRecord& record);
   bool ExtAllocIn(const AllocInRecord& record);
   bool ExtFreeIn(const FreeInRecord& record);
 

@@ -23,7 +23,7 @@
 namespace plateau::trace {
 
 inline constexpr char kFileMagic[8] = {'\x89', 'P', 'L', 'T', '\r', '\n', '\x1a', '\n'};
-inline constexpr uint16_t kVersionMajor = 2;
+inline constexpr uint16_t kVersionMajor = 3;
 inline constexpr uint16_t kVersionMinor = 0;
 
 inline constexpr size_t kHeaderBytes = 4096;
@@ -111,6 +111,7 @@ enum class BlockType : uint8_t {
 enum class DeltaRules : uint32_t {
   kVersion1 = 0,  // stack deltas count from the stack of the previous ALLOC
   kVersion2 = 1,  // stack deltas count from the stack of the previous ALLOC, ALLOC_IN or NODE
+  kVersion3 = 2,  // a NODE refers to the stack before it, an address to recent ones, see delta_state.h
 };
 
 enum BlockFlags : uint8_t {
@@ -155,8 +156,8 @@ enum class Op : uint8_t {
   kExt = 0,      // flags: ExtKind (31 = the kind follows as LEB128); length; payload
   kAlloc = 1,    // [address delta] [size] [stack delta] [time delta], by flags
   kFree = 2,     // address delta [time delta]
-  kNode = 3,     // stack tree: [node id delta] [parent] [location id], by flags
-  kPc = 4,       // native location: location id delta, module id, offset delta
+  kNode = 3,     // stack tree, see NodeCode
+  kPc = 4,       // location: [id delta], then module id and offset delta, or code id delta and offset
   kTime = 5,     // time delta
   kAllocIn = 6,  // inside pymalloc: [size] address delta [stack delta] [time delta], by flags
   kFreeIn = 7,   // inside pymalloc: address delta [time delta]
@@ -167,12 +168,13 @@ enum AllocFlags : uint8_t {
   kAllocSameStack = 2,
   kAllocRealloc =
       4,  // continues the object that the previous FREE of this stream, flagged kFreeRealloc, gave up
-  kAllocUnaligned = 8,  // the address delta is in bytes; otherwise in units of 16
-  kAllocTime = 16,      // carries its own time stamp
+  kAllocRecent = 8,  // a number under kRecentAddresses is the place of a recent address; else the delta is
+                     // in bytes, plus kRecentAddresses. Without the flag the delta is in units of 16
+  kAllocTime = 16,   // carries its own time stamp
 };
 
 enum FreeFlags : uint8_t {
-  kFreeUnaligned = 1,
+  kFreeRecent = 1,  // as kAllocRecent
   kFreeRealloc =
       2,  // first half of a realloc: ALLOC with kAllocRealloc or REALLOC_CANCEL follows in this stream
   kFreeTime = 4,
@@ -185,15 +187,34 @@ constexpr size_t InClass(uint64_t bytes) {
   return bytes < 16 * (kInClasses - 1) ? static_cast<size_t>((bytes + 15) / 16) : kInClasses - 1;
 }
 
-enum NodeFlags : uint8_t {
-  kNodeNextId = 1,          // id = previous NODE's id of this block + 1
-  kNodeParentPrevious = 2,  // parent = previous NODE of this block
-  kNodeGuessed = 4,         // location = the first guess of CallPredictor (delta_state.h)
-  kNodeSecondGuess = 8,     // without kNodeGuessed: its second guess
-  kNodeRunShift = 3,        // with the three above: how many more nodes like this follow, 0 to 3
-  kNodeRunMore = 1 << kNodeRunShift,
-  kNodeMaxRun = 3,
-  kNodeRun = kNodeNextId | kNodeParentPrevious | kNodeGuessed,
+inline constexpr size_t kRecentAddresses = 128;
+
+// The flags of a NODE, as a number. "The path" is the stack that the NODEs before it described; a node that
+// is not written out has the id of the one before it plus 1.
+enum NodeCode : uint8_t {
+  kNodeExplicit = 0,      // id delta, id - parent, location
+  kNodeRun = 1,           // 1 to 7 nodes, each called by the one before it from where it was called last
+  kNodeMaxRun = 7,        //
+  kNodeBranch = 8,        // called by the 1st to 8th node above the last one of the path; first guess
+  kNodeBranchTo = 16,     // the same, location
+  kNodeNearBranches = 8,  //
+  kNodeFarBranchTo = 24,  // how far above, location
+  kNodeCallTo = 25,       // called by the last node of the path; location
+  kNodeCallSecond = 26,   // the same, second guess
+};
+
+// The location of a node, where it is a number.
+enum NodeLocation : uint8_t {
+  kLocationFirstGuess = 0,
+  kLocationSecondGuess = 1,
+  kLocationDefinedLast = 2,  // by the last PC of the block
+  kLocationDelta = 3,  // plus the delta: from the caller's (call), the node's that it replaces in the path
+                       // (branch), or the last NODE's (explicit)
+};
+
+enum PcFlags : uint8_t {
+  kPcNextId = 1,  // location = previous PC's of this block + 1
+  kPcPython = 2,  // code id delta, offset instead of module, offset delta
 };
 
 enum class ExtKind : uint32_t {

@@ -8,6 +8,7 @@
 
 using plateau::trace::BlockHeader;
 using plateau::trace::BlockStatus;
+using plateau::trace::DeltaRules;
 using plateau::trace::FileHeader;
 using plateau::trace::HotRecord;
 using plateau::trace::Record;
@@ -47,7 +48,7 @@ void ReadRecords(const BlockHeader& header, std::string_view payload) {
   size_t records = 0;
   while (reader.Next(&record)) {
     Use(record, payload);
-    if (++records > 4 * payload.size()) std::abort();  // a byte holds at most four, of a run of nodes
+    if (++records > 7 * payload.size()) std::abort();  // a byte holds at most seven, of a run of nodes
   }
   if (reader.offset() > payload.size()) std::abort();
   // With the short cut for hot records it must end in the same place with as many of them.
@@ -70,6 +71,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const BlockStatus status = plateau::trace::ReadBlock(data, size, &header, &payload);
   if (status == BlockStatus::kOk || status == BlockStatus::kOpen) ReadRecords(header, payload);
 
-  ReadRecords(BlockHeader{}, {reinterpret_cast<const char*>(data), size});
+  for (const DeltaRules rules : {DeltaRules::kVersion1, DeltaRules::kVersion2, DeltaRules::kVersion3}) {
+    BlockHeader bare{};
+    bare.delta_rules = rules;
+    ReadRecords(bare, {reinterpret_cast<const char*>(data), size});
+  }
   return 0;
 }
