@@ -37,6 +37,13 @@ void* AllocateZeroed(size_t bytes) {
   return memory;
 }
 
+void AdviseHugePages(void* memory, size_t bytes) {
+  if (bytes < 2 * kHugePageBytes) return;
+  const uintptr_t begin = Rounded(reinterpret_cast<uintptr_t>(memory));
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / kHugePageBytes * kHugePageBytes;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 void FreeZeroed(void* memory, size_t bytes) {
   if (bytes < kHugePageBytes) return std::free(memory);
   munmap(memory, Rounded(bytes));

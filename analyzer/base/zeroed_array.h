@@ -16,6 +16,9 @@ namespace plateau {
 void* AllocateZeroed(size_t bytes);
 void FreeZeroed(void* memory, size_t bytes);
 
+// Asks for huge pages for memory that was reserved but not touched yet, as a vector's after reserve().
+void AdviseHugePages(void* memory, size_t bytes);
+
 template <typename T>
 class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/prefetch.h"
 #include "analyzer/base/progress.h"
+#include "analyzer/base/zeroed_array.h"
 #include "preload/trace/decoder.h"
 #include "preload/trace/varint.h"
 
@@ -28,7 +29,10 @@ template <typename T>
 T* Slot(std::vector<T>& table, uint32_t id) {
   if (id == 0 || id > kMaxId) return nullptr;
   if (id >= table.size()) {
-    if (id >= table.capacity()) table.reserve(std::max<size_t>(id + 1, table.size() + table.size() / 2));
+    if (id >= table.capacity()) {
+      table.reserve(std::max<size_t>(id + 1, table.size() + table.size() / 2));
+      AdviseHugePages(table.data(), table.capacity() * sizeof(T));
+    }
     table.resize(id + 1);
   }
   return &table[id];
@@ -60,7 +64,7 @@ class ChildTable {
  private:
   static constexpr size_t kWindow = 8;
   const std::vector<StackNode>& nodes_;
-  std::vector<uint32_t> slots_;  // node ids; 0: free
+  ZeroedArray<uint32_t> slots_;  // node ids; 0: free
   absl::flat_hash_map<uint64_t, uint32_t> overflow_;
 };
 
@@ -339,6 +343,8 @@ class Collector {
     enum : uint32_t { kUnsettled = UINT32_MAX, kBusy = UINT32_MAX - 1 };
     std::vector<StackNode>& nodes = result_.nodes;
     std::vector<uint32_t>& canonical = result_.canonical;
+    canonical.reserve(nodes.size());
+    AdviseHugePages(canonical.data(), nodes.size() * sizeof(canonical[0]));
     canonical.assign(nodes.size(), kUnsettled);
     canonical[0] = 0;
     ChildTable seen(nodes);

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/base/zeroed_array.h"
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/stack_totals.h"
 
@@ -79,7 +80,7 @@ class SiteTable {
   SiteTableOptions options_;
   std::vector<SiteKey> sites_;
   absl::flat_hash_map<std::pair<uint64_t, uint8_t>, uint32_t> index_;  // (frame, pool) -> site
-  std::vector<uint32_t> blamed_;                                       // by node; 0 = not known yet
+  ZeroedArray<uint32_t> blamed_;                                       // by node; 0 = not known yet
   std::vector<uint32_t> path_;                                         // scratch of SiteNode
   std::vector<uint8_t> owners_;                                        // by location; 0 = not known yet
   std::vector<uint8_t> module_owners_;

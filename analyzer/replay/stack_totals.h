@@ -44,7 +44,10 @@ struct StackRow {
 class StackTotals {
  public:
   // `nodes` of the trace.
-  explicit StackTotals(size_t nodes) : nodes_(nodes) { rows_.reserve(nodes + 1); }
+  explicit StackTotals(size_t nodes) : nodes_(nodes) {
+    rows_.reserve(nodes + 1);
+    AdviseHugePages(rows_.data(), rows_.capacity() * sizeof(StackRow));
+  }
 
   StackRow& row(uint32_t index) { return rows_[index]; }
   const std::vector<StackRow>& rows() const { return rows_; }

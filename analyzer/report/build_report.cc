@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <set>
 #include <utility>
@@ -17,16 +16,11 @@
 #include "analyzer/report/process_facts.h"
 #include "analyzer/report/process_headline.h"
 #include "analyzer/report/report_rows.h"
+#include "analyzer/report/whole_number.h"
 #include "analyzer/report/worker_pass.h"
 
 namespace plateau::report {
 namespace {
-
-// Exact recordings have whole numbers; there are millions of them.
-int64_t Round(double value) {
-  const int64_t whole = static_cast<int64_t>(value);
-  return static_cast<double>(whole) == value ? whole : std::llround(value);
-}
 
 class ReportBuilder {
  public:

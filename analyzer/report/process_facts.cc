@@ -1,17 +1,15 @@
 #include "analyzer/report/process_facts.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/report/whole_number.h"
 #include "analyzer/verdict/verdict.h"
 
 namespace plateau::report {
 namespace {
-
-int64_t Round(double value) { return std::llround(value); }
 
 // RANK, then LOCAL_RANK and what MPI launchers set.
 std::optional<int> RankOf(const replay::Definitions& definitions) {

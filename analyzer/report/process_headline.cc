@@ -1,7 +1,6 @@
 #include "analyzer/report/process_headline.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -9,14 +8,9 @@
 #include "analyzer/report/process_facts.h"
 #include "analyzer/report/tensor_curves.h"
 #include "analyzer/report/verdict_words.h"
+#include "analyzer/report/whole_number.h"
 
 namespace plateau::report {
-namespace {
-
-int64_t Round(double value) { return std::llround(value); }
-
-}  // namespace
-
 ProcessHeadline HeadlineOf(const ProcessPass& pass) {
   ProcessHeadline h;
   h.verdict = pass.analysis.process;

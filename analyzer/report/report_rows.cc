@@ -1,15 +1,13 @@
 #include "analyzer/report/report_rows.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/report/row_order.h"
+#include "analyzer/report/whole_number.h"
 
 namespace plateau::report {
 namespace {
-
-int64_t Round(double value) { return std::llround(value); }
 
 Share& ShareOf(Site* site, const std::string& process) {
   if (site->processes.empty() || site->processes.back().name != process)

@@ -1,19 +1,13 @@
 #include "analyzer/report/site_opinions.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "analyzer/report/tensor_curves.h"
 #include "analyzer/report/verdict_words.h"
+#include "analyzer/report/whole_number.h"
 
 namespace plateau::report {
-namespace {
-
-int64_t Round(double value) { return std::llround(value); }
-
-}  // namespace
-
 void SiteOpinions::Add(const ProcessPass& pass, size_t site, size_t process, size_t model_site,
                        bool with_curves, Site* in_model) {
   Site& out = *in_model;

@@ -36,7 +36,7 @@ bool ContainsWord(std::string_view text, std::string_view lower_word) {
   for (size_t at = 0; at + lower_word.size() <= text.size(); ++at) {
     const bool equal = std::equal(
         lower_word.begin(), lower_word.end(), text.begin() + at,
-        [](char w, char c) { return w == static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+        [](char w, char c) { return w == (c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c); });
     if (equal && BeginsWord(text, at)) return true;
   }
   return false;
