@@ -6,27 +6,20 @@ a single small block that is sampled stands for half a MiB. Only biases and labe
 """
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 
-SOURCE = os.environ["PLATEAU_SOURCE"]
-BUILD = os.environ["PLATEAU_BUILD"]
-PYTHON = "/usr/bin/python3"
-SHIM = os.path.join(BUILD, "lib", "libplateau.so")
-PLATEAU = os.path.join(BUILD, "bin", "plateau")
-PROGRAM = os.path.join(SOURCE, "tests", "e2e", "programs", "model_memory.py")
+from plateau_cli import PYTHON, SHIM, SOURCE, report_json, run, skip_unless
+
+PROGRAM = SOURCE / "tests/e2e/programs/model_memory.py"
 
 
 def measure(mode):
     with tempfile.TemporaryDirectory() as folder:
         recording = os.path.join(folder, "recording")
         environment = dict(os.environ, LD_PRELOAD=SHIM, PLATEAU_OUT=recording, PLATEAU_MODE=mode)
-        done = subprocess.run([PYTHON, PROGRAM], env=environment, capture_output=True, text=True, check=True)
-        truth = json.loads(done.stdout.splitlines()[-1])["truth"]
-        report = subprocess.run([PLATEAU, "report", recording, "--json", "-"], capture_output=True, text=True, check=True)
-        return truth, json.loads(report.stdout)
+        printed = run(PYTHON, PROGRAM, env=environment, text=True)
+        return json.loads(printed.splitlines()[-1])["truth"], report_json(recording)
 
 
 class BreakdownTest(unittest.TestCase):
@@ -50,6 +43,5 @@ class BreakdownTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not os.path.exists(SHIM) or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
-        sys.exit(77)
+    skip_unless(torch=True)
     unittest.main()

@@ -2,7 +2,7 @@
 
 A C program with a library of its own and a Python script are recorded, bundled, and removed with their sources, binaries and
 recordings. The bundle must still name functions, files and lines, in text, JSON and HTML. With --anonymize no byte of it,
-unpacked, may hold a path, a function, a user or a host. PLATEAU_BUILD names the build folder.
+unpacked, may hold a path, a function, a user or a host.
 """
 import json
 import os
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-PLATEAU = os.path.join(os.environ["PLATEAU_BUILD"], "bin/plateau")
+from plateau_cli import PLATEAU, PYTHON, failures, run
 
 LIBRARY = """
 #include <stdlib.h>
@@ -45,12 +45,6 @@ HOST = "quokka-host"
 SECRETS = ["lynx-project", "lynx.customer", "zebra", "giraffe", "okapi", "ibex-worker", "walrus", "marmot-token", "capybara"]
 
 
-def run(*command, env=None, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, env=dict(os.environ, **(env or {})), **options)
-    assert done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout.decode()}{done.stderr.decode()}"
-    return done.stdout
-
-
 def on_another_host():
     """A prefix that gives a command a host name of our choice, where the system lets us."""
     prefix = ["unshare", "--uts", "sh", "-c", f'hostname {HOST} && exec "$@"', "sh"]
@@ -67,9 +61,9 @@ def record(folder):
     (work / "okapi.py").write_text(SCRIPT)
     run("cc", "-g", "-O1", "-shared", "-fPIC", work / "zebra.c", "-o", work / "libzebra.so")
     run("cc", "-g", "-O1", work / "giraffe.c", f"-L{work}", "-lzebra", f"-Wl,-rpath,{work}", "-o", work / "giraffe")
-    user = {"HOME": str(home), "USER": "capybara", "LOGNAME": "capybara", "PLATEAU_QUIET": "1"}
+    user = {**os.environ, "HOME": str(home), "USER": "capybara", "LOGNAME": "capybara", "PLATEAU_QUIET": "1"}
     bundles, prefix = {}, on_another_host()
-    for name, command in {"c": [work / "giraffe", "--marmot-token=x"], "python": ["/usr/bin/python3", work / "okapi.py", "marmot-token"]}.items():
+    for name, command in {"c": [work / "giraffe", "--marmot-token=x"], "python": [PYTHON, work / "okapi.py", "marmot-token"]}.items():
         recording = work / f"lynx-project-{name}"
         run(*prefix, PLATEAU, "run", "-q", "--exact", "--no-report", "-o", recording, "--", *command, env=user, cwd=work)
         for anonymize in (False, True):
@@ -132,19 +126,11 @@ def check_plain_bundle_holds_the_traces(bundles, _folder):
 
 
 def main():
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="lynx-project-") as name:
         folder = pathlib.Path(name)
-        bundles = record(folder)
-        for check in (check_symbols_without_the_program, check_no_byte_names_anybody, check_plain_bundle_holds_the_traces):
-            try:
-                check(bundles, folder)
-                print(f"{check.__name__}: ok")
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                print(f"{check.__name__}: FAILED: {type(error).__name__}: {error}")
-    return 1 if failed else 0
+        return failures((check_symbols_without_the_program, check_no_byte_names_anybody, check_plain_bundle_holds_the_traces), record(folder),
+                        folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if main() else 0)

@@ -4,17 +4,14 @@ state at that moment and the Python line, and memory that a library takes from t
 
     PLATEAU_BUILD=build/dev PLATEAU_SOURCE=. cuda_report_test.py [-k NAME]
 """
-import json
 import os
-import subprocess
 import tempfile
 import unittest
 
-BUILD = os.environ["PLATEAU_BUILD"]
-SOURCE = os.environ["PLATEAU_SOURCE"]
-PLATEAU = os.path.join(BUILD, "bin", "plateau")
-LIBRARIES = os.path.join(BUILD, "tests", "cuda_programs", "site-packages")
-NULL_DEVICE = os.path.join(BUILD, "tests", "nulldevice", "lib")
+from plateau_cli import BUILD, PYTHON, SOURCE, line_of, record, report_json, report_text
+
+LIBRARIES = str(BUILD / "tests/cuda_programs/site-packages")
+NULL_DEVICE = str(BUILD / "tests/nulldevice/lib")
 MIB = 1 << 20
 
 HEAD = """
@@ -74,24 +71,16 @@ for step in range(8):
 """
 
 
-def line_of(text):
-    return text[:text.index("# THE LINE")].count("\n") + 1
-
-
 def report_of(text, memory=256 * MIB):
     """Runs the program on the null device: (the report as JSON, as text)."""
     with tempfile.TemporaryDirectory() as folder:
         program, recording = os.path.join(folder, "program.py"), os.path.join(folder, "recording")
-        text = text.replace("LIBRARIES", repr(LIBRARIES)).replace("SOURCE", repr(SOURCE))
+        text = text.replace("LIBRARIES", repr(LIBRARIES)).replace("SOURCE", repr(str(SOURCE)))
         with open(program, "w") as file:
             file.write(text)
         environment = dict(os.environ, LD_LIBRARY_PATH=NULL_DEVICE, NULLDEVICE_BYTES=str(memory))
-        done = subprocess.run([PLATEAU, "run", "--quiet", "--cuda", f"--out={recording}", "--", "/usr/bin/python3", program],
-                              capture_output=True, text=True, timeout=120, env=environment)
-        if done.returncode:
-            raise AssertionError(done.stdout + done.stderr)
-        run = lambda *options: subprocess.run([PLATEAU, "report", recording, *options], capture_output=True, text=True, check=True).stdout
-        return json.loads(run("--json", "-")), run()
+        record(recording, PYTHON, program, options=("--cuda",), timeout=120, env=environment)
+        return report_json(recording), report_text(recording)
 
 
 class CudaReportTest(unittest.TestCase):
@@ -157,9 +146,8 @@ class CudaReportTest(unittest.TestCase):
 
     def test_a_program_without_a_device_says_so(self):
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([PLATEAU, "run", "--quiet", f"--out={folder}/r", "--", "/usr/bin/python3", "-c", "pass"], check=True, capture_output=True)
-            text = subprocess.run([PLATEAU, "report", f"{folder}/r", "--json", "-"], capture_output=True, text=True, check=True).stdout
-        report = json.loads(text)
+            record(f"{folder}/r", PYTHON, "-c", "pass")
+            report = report_json(f"{folder}/r")
         self.assertEqual((report["devices"], report["out_of_memory"], report["out_of_memory_count"]), ([], [], 0))
         self.assertIn("no device memory", report["recording"]["levels"]["cuda"])
         self.assertIn("no torch library", report["recording"]["levels"]["torch"])

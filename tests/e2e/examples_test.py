@@ -15,13 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = os.environ["PLATEAU_SOURCE"]
-BUILD = os.environ["PLATEAU_BUILD"]
-PYTHON = "/usr/bin/python3"
-SHIM = os.path.join(BUILD, "lib", "libplateau.so")
-PLATEAU = os.path.join(BUILD, "bin", "plateau")
-EXAMPLES = os.path.join(SOURCE, "examples")
-SITE_HOOK = os.path.join(SOURCE, "python", "plateau_site")
+from plateau_cli import BUILD, EXAMPLES, PYTHON, SHIM, SOURCE, report_json, run as run_command, skip_unless
+
+SITE_HOOK = str(SOURCE / "python/plateau_site")
 
 RUN_SECONDS = 900  # some seconds on an idle machine; exact mode on a busy one takes minutes
 
@@ -86,18 +82,12 @@ def run(case, mode, keep):
             os.makedirs(folder)
         recording = os.path.join(folder, "recording")
         environment = dict(os.environ, LD_PRELOAD=SHIM, PLATEAU_OUT=recording, PLATEAU_MODE=mode, PYTHONPATH=SITE_HOOK)
-        done = subprocess.run(case.command, env=environment, capture_output=True, text=True, timeout=RUN_SECONDS)
-        if done.returncode != 0:
-            raise AssertionError(f"ended with {done.returncode}: {done.stderr[-2000:]}")
-        truth = json.loads(done.stdout.splitlines()[-1])["truth"]
+        printed = run_command(*case.command, env=environment, text=True, timeout=RUN_SECONDS)
+        truth = json.loads(printed.splitlines()[-1])["truth"]
         if keep:
             with open(os.path.join(folder, "truth.json"), "w") as text:
                 json.dump(truth, text)
-        report = subprocess.run([PLATEAU, "report", recording, "--json", "-"], capture_output=True, text=True,
-                                timeout=RUN_SECONDS)
-        if report.returncode != 0:
-            raise AssertionError(f"report ended with {report.returncode}: {report.stderr[-2000:]}")
-        return truth, json.loads(report.stdout)
+        return truth, report_json(recording, timeout=RUN_SECONDS)
 
 
 def problems(case, truth, report):
@@ -157,6 +147,5 @@ def main():
 
 
 if __name__ == "__main__":
-    if not os.path.exists(SHIM) or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
-        sys.exit(77)
+    skip_unless(torch=True)
     sys.exit(main())

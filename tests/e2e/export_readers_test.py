@@ -1,22 +1,16 @@
 """Exports read by the programs they are made for: pprof, sqlite3, protoc, csv, and the schemas of speedscope and of our JSON.
 
-A reader that is not installed is named and skipped; PLATEAU_BUILD and PLATEAU_SOURCE name the folders.
+A reader that is not installed is named and skipped.
 """
 import csv
 import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-BUILD = pathlib.Path(os.environ["PLATEAU_BUILD"])
-SOURCE = pathlib.Path(os.environ["PLATEAU_SOURCE"])
-
-
-def run(*command, **options):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+from plateau_cli import BUILD, SOURCE, failures, run
 
 
 def check_pprof(folder, total):
@@ -24,11 +18,11 @@ def check_pprof(folder, total):
         return "skipped: no go, whose distribution carries pprof"
     environment = dict(os.environ, HOME=folder, GOCACHE=str(BUILD / "tests/go-cache"), GOFLAGS="-mod=mod", GOTOOLCHAIN="local")
     try:
-        text = run("go", "tool", "pprof", "-raw", os.path.join(folder, "export.pb.gz"), env=environment)
-    except subprocess.CalledProcessError as error:
-        if "no such tool" in error.stderr:
+        text = run("go", "tool", "pprof", "-raw", os.path.join(folder, "export.pb.gz"), env=environment, text=True)
+    except AssertionError as error:
+        if "no such tool" in str(error):
             return "skipped: this go has no pprof"
-        raise AssertionError(error.stderr)
+        raise
     lines = text.splitlines()
     types = lines[lines.index("Samples:") + 1].split()
     column = next(i for i, name in enumerate(types) if name.startswith("inuse_space/bytes"))
@@ -38,7 +32,7 @@ def check_pprof(folder, total):
         if ":" in line and len(head) == len(types) and all(x.lstrip("-").isdigit() for x in head):
             found += int(head[column])
     assert found == total, f"pprof adds up to {found}, the report to {total}"
-    top = run("go", "tool", "pprof", "-top", "-cum", "-sample_index=inuse_space", os.path.join(folder, "export.pb.gz"), env=environment)
+    top = run("go", "tool", "pprof", "-top", "-cum", "-sample_index=inuse_space", os.path.join(folder, "export.pb.gz"), env=environment, text=True)
     assert "train_step" in top, top
     return "ok"
 
@@ -47,11 +41,11 @@ def check_sqlite(folder, total):
     if not shutil.which("sqlite3"):
         return "skipped: no sqlite3"
     database = os.path.join(folder, "export.sqlite")
-    assert run("sqlite3", database, "PRAGMA integrity_check").strip() == "ok"
+    assert run("sqlite3", database, "PRAGMA integrity_check").strip() == b"ok"
     found = run("sqlite3", database, "SELECT (SELECT sum(retained_bytes) FROM sites) + (SELECT sum(retained_bytes) FROM leftovers)")
     assert int(found) == total, found
     worst = run("sqlite3", database, "SELECT verdict FROM sites ORDER BY growth_bytes_per_step DESC LIMIT 1").strip()
-    assert worst == "leak", worst
+    assert worst == b"leak", worst
     deep = run("sqlite3", database, """WITH RECURSIVE up(id, depth) AS (SELECT id, 1 FROM stacks WHERE parent_id IS NULL
         UNION ALL SELECT stacks.id, depth + 1 FROM stacks JOIN up ON stacks.parent_id = up.id) SELECT max(depth) FROM up""")
     assert int(deep) >= 5, deep
@@ -76,8 +70,8 @@ def check_perfetto(folder, _total):
     if not shutil.which("protoc"):
         return "skipped: no protoc"
     with open(os.path.join(folder, "export.perfetto-trace"), "rb") as file:
-        text = subprocess.run(["protoc", f"--proto_path={SOURCE}", "--decode=plateau.track_trace.Trace", "analyzer/report/export/track_trace.proto"],
-                              stdin=file, check=True, capture_output=True, text=True, cwd=SOURCE).stdout
+        text = run("protoc", f"--proto_path={SOURCE}", "--decode=plateau.track_trace.Trace", "analyzer/report/export/track_trace.proto",
+                   stdin=file, text=True, cwd=SOURCE)
     assert "TYPE_COUNTER" in text and "TYPE_SLICE_BEGIN" in text and "UNIT_SIZE_BYTES" in text
     return "ok"
 
@@ -126,18 +120,12 @@ def check_report_schema(folder, _total):
 
 
 def main():
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="plateau-exports-") as folder:
-        run(str(BUILD / "tests/write_export_fixtures"), folder)
+        run(BUILD / "tests/write_export_fixtures", folder)
         total = json.loads(pathlib.Path(folder, "hostile.json").read_text())["totals"]["retained_bytes"]
-        for check in (check_pprof, check_sqlite, check_csv, check_folded, check_perfetto, check_speedscope, check_report_schema):
-            try:
-                print(f"{check.__name__}: {check(folder, total)}")
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                print(f"{check.__name__}: FAILED: {type(error).__name__}: {error}")
-    return 1 if failed else 0
+        return failures((check_pprof, check_sqlite, check_csv, check_folded, check_perfetto, check_speedscope, check_report_schema), folder,
+                        total)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if main() else 0)

@@ -1,7 +1,4 @@
-"""`cmake --install`: every part is there, and the tree works after it was moved.
-
-PLATEAU_BUILD names the build folder.
-"""
+"""`cmake --install`: every part is there, and the tree works after it was moved."""
 import json
 import os
 import pathlib
@@ -9,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ["PLATEAU_BUILD"]
+import plateau_cli
+from plateau_cli import BUILD, PYTHON, failures
+
 PARTS = ["bin/plateau", "lib/libplateau.so", "include/plateau/mark.h", "lib/plateau/python/plateau/mark.py",
          "lib/plateau/python/plateau/pytest_plugin.py", "lib/plateau/python/plateau/trainer_callback.py",
          "lib/plateau/python/plateau_site/sitecustomize.py", "share/man/man1/plateau.1",
@@ -42,16 +41,14 @@ def test_clean():
 """
 
 
-def run(*command, code=0, **options):
+def run(*command, env=None, **options):
+    """Where nothing says where the build is."""
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PLATEAU_BIN", "PLATEAU_BUILD")}
-    environment.update(options.pop("env", {}))
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, **options)
-    assert done.returncode == code, f"{' '.join(map(str, command))}: exit {done.returncode}, expected {code}\n{done.stdout}"
-    return done.stdout
+    return plateau_cli.run(*command, env={**environment, **(env or {})}, text=True, **options)
 
 
 def check_parts(prefix, _folder):
-    for part in PARTS + (["lib/libplateau_cuda.so"] if os.path.exists(f"{BUILD}/lib/libplateau_cuda.so") else []):
+    for part in PARTS + (["lib/libplateau_cuda.so"] if (BUILD / "lib/libplateau_cuda.so").exists() else []):
         assert (prefix / part).is_file() and not (prefix / part).is_symlink(), f"{part} is missing or a link"
     needed = run("readelf", "-d", str(prefix / "bin/plateau"))
     assert "RUNPATH" not in needed and "RPATH" not in needed, "the program looks for libraries in a build folder"
@@ -83,32 +80,24 @@ def check_man_and_completion(prefix, folder):
 def check_python(prefix, folder):
     """The installed plug-in finds the program beside itself: nothing on PATH, no PLATEAU_BIN."""
     environment = {"PYTHONPATH": str(prefix / "lib/plateau/python"), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
-    where = run("/usr/bin/python3", "-c", "import plateau.mark as m; m.step(); print(m.__file__)", env=environment)
+    where = run(PYTHON, "-c", "import plateau.mark as m; m.step(); print(m.__file__)", env=environment)
     assert where.startswith(str(prefix)), where
-    if subprocess.run(["/usr/bin/python3", "-c", "import pytest"], stderr=subprocess.DEVNULL).returncode:
+    if subprocess.run([PYTHON, "-c", "import pytest"], stderr=subprocess.DEVNULL).returncode:
         return
     (folder / "test_leaks.py").write_text(LEAKS)
-    text = run("/usr/bin/python3", "-m", "pytest", "-v", "-p", "plateau.pytest_plugin", "-p", "no:cacheprovider", str(folder / "test_leaks.py"),
+    text = run(PYTHON, "-m", "pytest", "-v", "-p", "plateau.pytest_plugin", "-p", "no:cacheprovider", str(folder / "test_leaks.py"),
                env=environment, code=1)
     assert "test_leak FAILED" in text and "test_clean PASSED" in text and "unmeasured" not in text, text
 
 
 def main():
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="plateau-install-") as name:
         folder = pathlib.Path(name)
-        run("cmake", "--install", BUILD, "--prefix", str(folder / "first place"))
+        run("cmake", "--install", BUILD, "--prefix", folder / "first place")
         prefix = folder / "moved here"
         os.rename(folder / "first place", prefix)
-        for check in (check_parts, check_recording, check_man_and_completion, check_python):
-            try:
-                check(prefix, folder)
-                print(f"{check.__name__}: ok")
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                print(f"{check.__name__}: FAILED: {type(error).__name__}: {error}")
-    return 1 if failed else 0
+        return failures((check_parts, check_recording, check_man_and_completion, check_python), prefix, folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if main() else 0)

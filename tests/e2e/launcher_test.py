@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
 """`plateau run` on whole programs: exit codes, signals, what is recorded and what is said about bad input."""
-import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 
-BUILD = pathlib.Path(os.environ.get("PLATEAU_BUILD", "build/dev"))
-PLATEAU = str(BUILD / "bin" / "plateau")
+from plateau_cli import PLATEAU, compile_c, report_json, skip_unless
 
 KEEPER = r"""
 #include <stdio.h>
@@ -46,10 +43,7 @@ class LauncherTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="plateau-launcher-"))
-        source = cls.directory / "keeper.c"
-        source.write_text(KEEPER)
-        cls.program = cls.directory / "keeper"
-        subprocess.run(["cc", "-g", "-O1", "-o", cls.program, source], check=True)
+        cls.program = compile_c(cls.directory, "keeper", KEEPER)
         cls.line = KEEPER.split("\n").index("  kept[i] = malloc(20002);  /* the line of the site */") + 1
 
     @classmethod
@@ -61,17 +55,12 @@ class LauncherTest(unittest.TestCase):
         done = run("run", *options, "-o", out, "--", self.program, *arguments)
         return out, done
 
-    def report(self, recording):
-        done = run("report", recording, "--json", "-")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
-
     def test_exit_code_and_output_are_the_programs_own(self):
         out, done = self.record("code", 7)
         self.assertEqual(done.returncode, 7)
         self.assertEqual(done.stdout, "output\n")
         self.assertIn("keep", done.stderr)
-        self.assertEqual(self.report(out)["recording"]["ending"], "exit 7")
+        self.assertEqual(report_json(out)["recording"]["ending"], "exit 7")
 
     def test_start_up_line_says_what_is_recorded(self):
         _, done = self.record("start")
@@ -84,7 +73,7 @@ class LauncherTest(unittest.TestCase):
 
     def test_site_has_the_line_and_every_byte(self):
         out, _ = self.record("site")
-        report = self.report(out)
+        report = report_json(out)
         site = report["sites"][0]
         self.assertEqual((site["line"], site["function"]), (self.line, "keep"))
         self.assertEqual((site["retained_bytes"], site["retained_count"]), (300 * 20002, 300))
@@ -94,12 +83,12 @@ class LauncherTest(unittest.TestCase):
 
     def test_default_mode_records_large_requests_exactly(self):
         out, _ = self.record("default", options=())
-        self.assertEqual(self.report(out)["sites"][0]["retained_bytes"], 300 * 20002)
+        self.assertEqual(report_json(out)["sites"][0]["retained_bytes"], 300 * 20002)
 
     def test_killed_program_gives_128_plus_signal_and_a_whole_recording(self):
         out, done = self.record("abort", "abort")
         self.assertEqual(done.returncode, 128 + signal.SIGABRT)
-        report = self.report(out)
+        report = report_json(out)
         self.assertEqual(report["recording"]["ending"], "signal %d" % signal.SIGABRT)
         self.assertEqual(report["sites"][0]["retained_bytes"], 300 * 20002)
 
@@ -109,11 +98,11 @@ class LauncherTest(unittest.TestCase):
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(launcher.stdout.readline(), "output\n")
         # A running program is read like any other.
-        self.assertEqual(self.report(out)["sites"][0]["retained_bytes"], 300 * 20002)
+        self.assertEqual(report_json(out)["sites"][0]["retained_bytes"], 300 * 20002)
         launcher.send_signal(signal.SIGTERM)
         launcher.communicate(timeout=60)
         self.assertEqual(launcher.returncode, 128 + signal.SIGTERM)
-        self.assertEqual(self.report(out)["sites"][0]["retained_bytes"], 300 * 20002)
+        self.assertEqual(report_json(out)["sites"][0]["retained_bytes"], 300 * 20002)
 
     def test_missing_program_is_127_and_leaves_nothing_behind(self):
         out = self.directory / "missing"
@@ -144,9 +133,9 @@ class LauncherTest(unittest.TestCase):
 
     def test_packing_loses_nothing(self):
         raw, _ = self.record("raw", options=("--exact", "--no-pack"))
-        before = self.report(raw)
+        before = report_json(raw)
         self.assertEqual(run("pack", raw).returncode, 0)
-        after = self.report(raw)
+        after = report_json(raw)
         for field in ("totals", "drops", "steps"):
             self.assertEqual(before[field], after[field])
 
@@ -176,7 +165,5 @@ class LauncherTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not (BUILD / "lib" / "libplateau.so").exists():
-        print("no shim in this build")
-        sys.exit(77)
+    skip_unless()
     unittest.main(verbosity=2)

@@ -4,16 +4,14 @@ Plateau's own Python code is nobody's call site, and short programs have a calib
 
     PLATEAU_BUILD=build/dev PLATEAU_SOURCE=. levels_test.py [-k NAME]
 """
-import json
 import os
-import subprocess
 import tempfile
 import time
 import unittest
 
-BUILD = os.environ["PLATEAU_BUILD"]
-PLATEAU = os.path.join(BUILD, "bin", "plateau")
-TESTS = os.path.join(BUILD, "tests")
+from plateau_cli import BUILD, PYTHON, record, report_json, report_text
+
+TESTS = str(BUILD / "tests")
 
 
 def report_of(*command):
@@ -21,12 +19,8 @@ def report_of(*command):
     with tempfile.TemporaryDirectory() as folder:
         recording = os.path.join(folder, "recording")
         began = time.monotonic()
-        done = subprocess.run([PLATEAU, "run", "--quiet", "--no-report", f"--out={recording}", "--", *command], capture_output=True, text=True, timeout=120)
-        seconds = time.monotonic() - began
-        if done.returncode:
-            raise AssertionError(done.stdout + done.stderr)
-        run = lambda *options: subprocess.run([PLATEAU, "report", recording, *options], capture_output=True, text=True, check=True).stdout
-        return seconds, json.loads(run("--json", "-")), run()
+        record(recording, *command, timeout=120)
+        return time.monotonic() - began, report_json(recording), report_text(recording)
 
 
 class LevelsTest(unittest.TestCase):
@@ -36,7 +30,7 @@ class LevelsTest(unittest.TestCase):
         self.assertIn("time-based", text)
 
     def test_program_without_torch(self):
-        _, report, text = report_of("/usr/bin/python3", "-c", "x = [bytes(1000) for _ in range(1000)]")
+        _, report, text = report_of(PYTHON, "-c", "x = [bytes(1000) for _ in range(1000)]")
         self.check_time_based(report, text)
         self.assertIn("not traced: no torch library", report["recording"]["levels"]["torch"])
         self.assertIn("torch: not traced", text)
@@ -58,7 +52,7 @@ class LevelsTest(unittest.TestCase):
         self.assertIn("does not export at::addGlobalCallback; C++ methods: 0 of", report["recording"]["levels"]["torch"])
 
     def test_plateaus_own_python_code_is_no_site(self):
-        _, report, _ = report_of("/usr/bin/python3", "-c", "import json; x = [bytes(20000) for _ in range(100)]")
+        _, report, _ = report_of(PYTHON, "-c", "import json; x = [bytes(20000) for _ in range(100)]")
         self.assertFalse([s["file"] for s in report["sites"] if "plateau_site" in s["file"]])
 
     def test_a_short_program_has_a_calibrated_clock(self):

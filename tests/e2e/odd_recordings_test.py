@@ -1,6 +1,6 @@
 """Reports of recordings that are hardly one: no steps, one step, killed at once, children only, hundreds of processes, code without a
 module, and names that are spaces, emoji, broken UTF-8 or markup. Every command must answer, the card must keep its size, and names
-must survive in text, JSON and HTML. PLATEAU_BUILD and PLATEAU_SOURCE name the folders.
+must survive in text, JSON and HTML.
 """
 import json
 import os
@@ -11,12 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import unicodedata
 
-PLATEAU = os.path.join(os.environ["PLATEAU_BUILD"], "bin/plateau")
-SHIM = os.path.join(os.environ["PLATEAU_BUILD"], "lib/libplateau.so")
-INCLUDE = os.path.join(os.environ["PLATEAU_SOURCE"], "preload/include")
-PYTHON = "/usr/bin/python3"
+import plateau_cli
+from plateau_cli import PYTHON, SHIM, compile_c, display_width, failures, plateau
 
 STEPS = r"""
 #include <plateau/mark.h>
@@ -45,16 +42,9 @@ int main(void) {
 KEEPS = "import os\nkept = []\ndef {function}():\n    for i in range(100):\n        kept.append(bytearray(50001))\n{function}()\nos._exit(0)\n"
 
 
-def plateau(*arguments):
-    done = subprocess.run([PLATEAU, *map(os.fsencode, map(str, arguments))], capture_output=True)
-    assert done.returncode == 0, f"plateau {arguments}: exit {done.returncode}\n{done.stderr.decode(errors='replace')}"
-    return done.stdout
-
-
-def record(folder, name, *command, **options):
-    recording = folder / name
-    subprocess.run([PLATEAU, "run", "-q", "--no-report", "-o", str(recording), "--", *map(os.fsencode, command)], check=True, **options)
-    return recording
+def record(folder, name, *command):
+    plateau_cli.record(folder / name, *command)
+    return folder / name
 
 
 def report(recording, folder):
@@ -62,8 +52,7 @@ def report(recording, folder):
     card = plateau("report", recording, "--card").decode()
     lines = card.splitlines()
     assert 1 < len(lines) <= 25, card
-    widths = [sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line) for line in lines]
-    assert max(widths) <= 80, card
+    assert max(map(display_width, lines)) <= 80, card
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", card), "control characters in the card"
     data = json.loads(plateau("report", recording, "--json", "-"))
     sum_of_parts = sum(s["retained_bytes"] for s in data["sites"]) + sum(r["retained_bytes"] for r in data["totals"]["leftovers"])
@@ -138,22 +127,13 @@ def check_names(folder):
 
 
 def main():
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="plateau-odd-") as place:
         folder = pathlib.Path(place)
         for name, source in {"steps": STEPS, "no_module": NO_MODULE}.items():
-            (folder / f"{name}.c").write_text(source)
-            subprocess.run(["cc", "-g", "-O1", f"-I{INCLUDE}", str(folder / f"{name}.c"), "-o", str(folder / name)], check=True)
-        for check in (check_no_step_and_one_step, check_killed_at_once, check_only_children, check_three_hundred_processes,
-                      check_code_without_a_module, check_names):
-            try:
-                check(folder)
-                print(f"{check.__name__}: ok", flush=True)
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                print(f"{check.__name__}: FAILED: {type(error).__name__}: {error}", flush=True)
-    return 1 if failed else 0
+            compile_c(folder, name, source)
+        return failures((check_no_step_and_one_step, check_killed_at_once, check_only_children, check_three_hundred_processes,
+                         check_code_without_a_module, check_names), folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if main() else 0)

@@ -1,23 +1,11 @@
-"""export, diff, check, bundle, watch and completion as a user runs them, on reports of simulated runs.
-
-PLATEAU_BUILD names the build folder.
-"""
+"""export, diff, check, bundle, watch and completion as a user runs them, on reports of simulated runs."""
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-BUILD = pathlib.Path(os.environ["PLATEAU_BUILD"])
-PLATEAU = str(BUILD / "bin/plateau")
-
-
-def plateau(*arguments, code=0, **options):
-    done = subprocess.run([PLATEAU, *arguments], capture_output=True, **options)
-    assert done.returncode == code, f"plateau {' '.join(arguments)}: exit {done.returncode}, expected {code}\n{done.stderr.decode()}"
-    return done.stdout
+from plateau_cli import BUILD, failures, plateau, run
 
 
 def check_exit_codes(folder):
@@ -73,7 +61,7 @@ def check_bundle(folder):
     after = json.loads(plateau("report", f"{folder}/b.tar.zst", "--json", "-"))
     assert before["totals"] == after["totals"] and before["sites"] == after["sites"]
     plateau("bundle", f"{folder}/full.json", "--anonymize", "-o", f"{folder}/a.tar.zst")
-    text = subprocess.run(f"zstd -dc {folder}/a.tar.zst", shell=True, check=True, capture_output=True).stdout
+    text = run("zstd", "-dc", f"{folder}/a.tar.zst")
     for secret in (b"gpu-box-7", b"train.py", b"history.append", b"build_model"):
         assert secret not in text, secret
     plateau("report", f"{folder}/a.tar.zst")
@@ -107,25 +95,17 @@ def check_files_are_private(folder):
             assert path.stat().st_mode & 0o777 == 0o600, f"{name}: {oct(path.stat().st_mode)}"
         assert precious.read_text() == "precious", name
     assert sorted(p.name for p in out.iterdir()) == sorted(writers), "something was left behind"
-    listing = subprocess.run(f"zstd -dc {out}/b.tar.zst | tar tv", shell=True, check=True, capture_output=True, text=True).stdout
+    listing = run("tar", "--zstd", "-tvf", out / "b.tar.zst", text=True)
     assert all(line.startswith("-rw-------") for line in listing.splitlines()), listing
 
 
 def main():
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="plateau-commands-") as folder:
-        subprocess.run([str(BUILD / "tests/write_report_fixtures"), folder], check=True)
-        subprocess.run([str(BUILD / "tests/write_export_fixtures"), folder], check=True)
-        for check in (check_exit_codes, check_junit, check_rules_and_suppressions, check_diff, check_export, check_bundle, check_watch_and_completion,
-                      check_files_are_private):
-            try:
-                check(folder)
-                print(f"{check.__name__}: ok")
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                print(f"{check.__name__}: FAILED: {type(error).__name__}: {error}")
-    return 1 if failed else 0
+        run(BUILD / "tests/write_report_fixtures", folder)
+        run(BUILD / "tests/write_export_fixtures", folder)
+        return failures((check_exit_codes, check_junit, check_rules_and_suppressions, check_diff, check_export, check_bundle,
+                         check_watch_and_completion, check_files_are_private), folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if main() else 0)

@@ -7,18 +7,16 @@ Each example runs twice: with the torch part alone, and with the Python start-up
 """
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 
-SOURCE = os.environ["PLATEAU_SOURCE"]
-BUILD = os.environ["PLATEAU_BUILD"]
+from plateau_cli import BUILD, EXAMPLES, SOURCE, record, report_json, skip_unless
+from plateau_cli import run as run_command
+
 PYTHON = os.environ.get("PLATEAU_TEST_PYTHON", "/usr/bin/python3")
-RECORDER = os.path.join(BUILD, "tests", "libmark_recorder.so")
-CLOCK = os.path.join(BUILD, "tests", "clock_of_marks")
-EXAMPLES = os.path.join(SOURCE, "examples")
-SITE = os.path.join(SOURCE, "python", "plateau_site")
+RECORDER = str(BUILD / "tests/libmark_recorder.so")
+CLOCK = str(BUILD / "tests/clock_of_marks")
+SITE = str(SOURCE / "python/plateau_site")
 
 RAISING_LOOP = """
 import torch
@@ -54,29 +52,23 @@ def run(command, with_hook=False, preload=RECORDER):
         environment.update(LD_PRELOAD=preload, MARKS=marks)
         if with_hook:
             environment["PYTHONPATH"] = SITE
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
-        if done.returncode != 0:
-            raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stderr}")
-        truth = json.loads(done.stdout.splitlines()[-1])["truth"] if '"truth"' in done.stdout else {}
+        printed = run_command(*command, env=environment, text=True, timeout=240)
+        truth = json.loads(printed.splitlines()[-1])["truth"] if '"truth"' in printed else {}
         with open(marks) as file:
             lines = file.read()
-        clock = subprocess.run([CLOCK], input=lines, capture_output=True, text=True, check=True)
+        clock = json.loads(run_command(CLOCK, input=lines, text=True))
         status = [line[len("I torch "):] for line in lines.splitlines() if line.startswith("I torch ")]
-        return truth, json.loads(clock.stdout), status
+        return truth, clock, status
 
 
 def run_whole(command):
     """Under the launcher and the shim, whose marks carry lines: (the program's truth, the report's steps)."""
     with tempfile.TemporaryDirectory() as folder:
-        plateau, recording = os.path.join(BUILD, "bin", "plateau"), os.path.join(folder, "recording")
-        done = subprocess.run([plateau, "run", "--quiet", "--no-report", f"--out={recording}", "--", *command],
-                              capture_output=True, text=True, timeout=240)
-        if done.returncode != 0:
-            raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stderr}")
-        report = subprocess.run([plateau, "report", recording, "--json", "-"], capture_output=True, text=True, check=True)
-        steps = json.loads(report.stdout)["steps"]
+        recording = os.path.join(folder, "recording")
+        printed = record(recording, *command, timeout=240)
+        steps = report_json(recording)["steps"]
         steps["steps"] = steps["count"]
-        return json.loads(done.stdout.splitlines()[-1])["truth"], steps
+        return json.loads(printed.splitlines()[-1])["truth"], steps
 
 
 class StepsTest(unittest.TestCase):
@@ -162,6 +154,5 @@ class StepsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not os.path.exists(RECORDER) or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
-        sys.exit(77)
+    skip_unless(torch=True, files=(RECORDER,))
     unittest.main()

@@ -6,14 +6,10 @@ as shared memory.
 """
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 
-BUILD = os.environ["PLATEAU_BUILD"]
-PYTHON = "/usr/bin/python3"
-PLATEAU = os.path.join(BUILD, "bin", "plateau")
+from plateau_cli import PYTHON, line_of, plateau, report_json, report_text, skip_unless
 
 # Keeps one activation per step, and one more object per step that is no tensor. Counts storages, not tensors: views share one.
 COUNTS = """
@@ -62,23 +58,14 @@ print(json.dumps([len(kept), sum(x.numel() * 4 for x in kept)]))
 """
 
 
-def line_of(text):
-    return text[:text.index("# THE LINE")].count("\n") + 1
-
-
 def record(text, *options):
     """Runs the program under Plateau: (what it printed, the report)."""
     with tempfile.TemporaryDirectory() as folder:
         program, recording = os.path.join(folder, "program.py"), os.path.join(folder, "recording")
         with open(program, "w") as file:
             file.write(text)
-        done = subprocess.run([PLATEAU, "run", "--quiet", f"--out={recording}", *options, "--", PYTHON, program],
-                              capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            raise AssertionError(done.stdout + done.stderr)
-        report = subprocess.run([PLATEAU, "report", recording, "--json", "-"], capture_output=True, text=True, check=True)
-        text = subprocess.run([PLATEAU, "report", recording], capture_output=True, text=True, check=True)
-        return json.loads(done.stdout.splitlines()[-1]), json.loads(report.stdout), text.stdout
+        printed = plateau("run", "--quiet", f"--out={recording}", *options, "--", PYTHON, program, text=True, timeout=300)
+        return json.loads(printed.splitlines()[-1]), report_json(recording), report_text(recording)
 
 
 class TensorsTest(unittest.TestCase):
@@ -138,6 +125,5 @@ class TensorsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
-        sys.exit(77)
+    skip_unless(torch=True)
     unittest.main()

@@ -1,33 +1,22 @@
 """Real training programs (examples/), and everything that is made from their recordings.
 
 `check` passes a healthy run, fails leaking ones, and does not fail warm-up, a cache fill or growth that is given back. The card keeps its
-size. Text, JSON, page, SQLite, pprof, CSV and the bundle add up to the same bytes. PLATEAU_BUILD and PLATEAU_SOURCE name the folders.
+size. Text, JSON, page, SQLite, pprof, CSV and the bundle add up to the same bytes.
 """
 import csv
 import gzip
 import io
 import json
-import os
 import pathlib
 import re
 import sqlite3
-import subprocess
 import sys
 import tempfile
-import unicodedata
 
-BUILD, SOURCE = pathlib.Path(os.environ["PLATEAU_BUILD"]), pathlib.Path(os.environ["PLATEAU_SOURCE"])
-PLATEAU = str(BUILD / "bin/plateau")
-PYTHON = "/usr/bin/python3"
+from plateau_cli import EXAMPLES, PYTHON, SOURCE, display_width, failures, plateau, record, report_json, run, skip_unless
 
 # Exit code of `plateau check` without rules.
 RUNS = {"healthy": 0, "warm_up": 0, "image_cache": 0, "eval_released": 0, "batch_kept": 1, "eval_staircase": 1}
-
-
-def plateau(*arguments, code=0):
-    done = subprocess.run([PLATEAU, *map(str, arguments)], capture_output=True)
-    assert done.returncode == code, f"plateau {arguments}: exit {done.returncode}, expected {code}\n{done.stdout.decode()}{done.stderr.decode()}"
-    return done.stdout
 
 
 def check_gate(name, recording, folder):
@@ -38,10 +27,6 @@ def check_gate(name, recording, folder):
     report = folder / "baseline.json"
     plateau("report", recording, "--json", report, "--card")
     plateau("check", recording, "--fail-on", "untraced_growth", "--baseline", report)
-
-
-def display_width(line):
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
 
 def check_card(name, recording, _folder):
@@ -64,7 +49,7 @@ def size(text):
 
 def check_totals(name, recording, folder):
     """One recording, seven outputs, one total."""
-    report = json.loads(plateau("report", recording, "--json", "-"))
+    report = report_json(recording)
     totals = {"JSON": sum(s["retained_bytes"] for s in report["sites"]) + sum(r["retained_bytes"] for r in report["totals"]["leftovers"]),
               "JSON totals": report["totals"]["retained_bytes"]}
 
@@ -86,7 +71,7 @@ def check_totals(name, recording, folder):
     rows = csv.DictReader(io.StringIO(plateau("export", recording, "-f", "csv").decode(errors="replace")))
     totals["CSV"] = sum(int(row["retained_bytes"]) for row in rows)
     plateau("bundle", recording, "-o", folder / "b.tar.zst")
-    totals["bundle"] = json.loads(plateau("report", folder / "b.tar.zst", "--json", "-"))["totals"]["retained_bytes"]
+    totals["bundle"] = report_json(folder / "b.tar.zst")["totals"]["retained_bytes"]
     assert len(set(totals.values())) == 1, totals
 
     # The text shows rounded numbers; its total is the same to what is shown.
@@ -97,8 +82,8 @@ def check_totals(name, recording, folder):
 
 def pprof_total(profile, name):
     """Sum of one value over all samples, decoded by protoc with the format's own field numbers."""
-    text = subprocess.run(["protoc", f"--proto_path={SOURCE}", "--decode=plateau.pprof.Profile", "analyzer/report/export/pprof_profile.proto"],
-                          input=profile, check=True, capture_output=True, cwd=SOURCE).stdout.decode(errors="replace")
+    text = run("protoc", f"--proto_path={SOURCE}", "--decode=plateau.pprof.Profile", "analyzer/report/export/pprof_profile.proto",
+               input=profile, cwd=SOURCE).decode(errors="replace")
     strings = re.findall(r'^string_table: "((?:[^"\\]|\\.)*)"', text, re.M)
     types = [int(number) for number in re.findall(r"^sample_type \{\n  type: (\d+)", text, re.M)]
     column = [strings[number] for number in types].index(name)
@@ -107,25 +92,14 @@ def pprof_total(profile, name):
 
 def main():
     failed = 0
-    names = sys.argv[1:] or list(RUNS)
-    for name in names:
+    for name in sys.argv[1:] or list(RUNS):
         with tempfile.TemporaryDirectory(prefix="plateau-training-") as place:
             folder = pathlib.Path(place)
-            recording = folder / "rec"
-            done = subprocess.run([PLATEAU, "run", "-q", "-o", str(recording), "--", PYTHON, str(SOURCE / "examples" / f"{name}.py")],
-                                  capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
-            for check in (check_gate, check_card, check_totals):
-                try:
-                    check(name, recording, folder)
-                    print(f"{name}: {check.__name__}: ok", flush=True)
-                except Exception as error:  # pylint: disable=broad-except
-                    failed += 1
-                    print(f"{name}: {check.__name__}: FAILED: {type(error).__name__}: {error}", flush=True)
-    return 1 if failed else 0
+            record(folder / "rec", PYTHON, f"{EXAMPLES}/{name}.py")
+            failed += failures((check_gate, check_card, check_totals), name, folder / "rec", folder, label=f"{name}: ")
+    return failed
 
 
 if __name__ == "__main__":
-    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
-        sys.exit(77)
-    sys.exit(main())
+    skip_unless(torch=True)
+    sys.exit(1 if main() else 0)

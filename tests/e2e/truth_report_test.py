@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
 """A program that keeps its own books (tests/programs/truth.cc) against the report: every site has its live bytes and
 counts exactly, and the sites with the leftovers add up to the total."""
-import json
 import os
-import pathlib
 import re
-import subprocess
 import tempfile
 import unittest
 
-BUILD = pathlib.Path(os.environ.get("PLATEAU_BUILD", "build/dev"))
-PLATEAU = BUILD / "bin" / "plateau"
-TRUTH = BUILD / "tests" / "programs" / "truth"
+from plateau_cli import BUILD, record, report_json
+
+TRUTH = BUILD / "tests/programs/truth"
 SITES = 16
 
 
@@ -27,10 +24,8 @@ class TruthReportTest(unittest.TestCase):
     def compare(self, seed, *options):
         with tempfile.TemporaryDirectory(prefix="plateau-truth-") as folder:
             recording = os.path.join(folder, "recording")
-            done = subprocess.run([PLATEAU, "run", "--no-report", *options, "-o", recording, "--", TRUTH, "20000", seed],
-                                  capture_output=True, text=True, timeout=200, check=True)
-            report = json.loads(subprocess.run([PLATEAU, "report", recording, "--json", "-"], capture_output=True,
-                                               text=True, timeout=200, check=True).stdout)
+            printed = record(recording, TRUTH, "20000", seed, options=options, timeout=200)
+            report = report_json(recording, timeout=200)
         seen = {}
         for site in report["sites"]:
             name = re.search(r"(AllocateAt|GrowAt)<\d+>", site["function"])
@@ -38,7 +33,7 @@ class TruthReportTest(unittest.TestCase):
                 continue
             counts = (site["retained_count"], site["retained_bytes"])
             seen[name.group()] = tuple(map(sum, zip(seen.get(name.group(), (0, 0)), counts)))
-        self.assertEqual(seen, books(done.stdout))
+        self.assertEqual(seen, books(printed))
         self.assertEqual(len(seen), SITES)
         for field in ("retained_bytes", "retained_count", "alloc_bytes", "alloc_count"):
             parts = sum(row[field] for row in report["sites"] + report["totals"]["leftovers"])

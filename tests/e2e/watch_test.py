@@ -1,5 +1,5 @@
 """`plateau watch` on programs that are really running, in a terminal: new frames, another window size, the quit key, the end of the
-program, its violent end, and output that is no terminal. PLATEAU_BUILD and PLATEAU_SOURCE name the folders.
+program, its violent end, and output that is no terminal.
 """
 import fcntl
 import os
@@ -15,8 +15,8 @@ import tempfile
 import termios
 import time
 
-PLATEAU = os.path.join(os.environ["PLATEAU_BUILD"], "bin/plateau")
-INCLUDE = os.path.join(os.environ["PLATEAU_SOURCE"], "preload/include")
+from plateau_cli import PLATEAU, compile_c, failures
+
 PATIENCE = 60  # seconds; a loaded machine is slow
 
 PROGRAM = r"""
@@ -172,21 +172,12 @@ def check_without_a_terminal(folder):
 
 
 def main():
-    failed = 0
     with tempfile.TemporaryDirectory(prefix="plateau-watch-") as name:
         folder = pathlib.Path(name)
-        (folder / "program.c").write_text(PROGRAM)
-        subprocess.run(["cc", "-g", "-O1", f"-I{INCLUDE}", str(folder / "program.c"), "-o", str(folder / "program")], check=True)
-        for check in (check_frames_sizes_and_quit_key, check_terminal_is_put_back_after_a_signal, check_ends_with_the_program,
-                      check_ends_with_a_killed_program, check_without_a_terminal):
-            try:
-                check(folder)
-                print(f"{check.__name__}: ok", flush=True)
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                print(f"{check.__name__}: FAILED: {type(error).__name__}: {error}", flush=True)
-    return 1 if failed else 0
+        compile_c(folder, "program", PROGRAM)
+        return failures((check_frames_sizes_and_quit_key, check_terminal_is_put_back_after_a_signal, check_ends_with_the_program,
+                         check_ends_with_a_killed_program, check_without_a_terminal), folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if main() else 0)
