@@ -1,5 +1,6 @@
 #include "analyzer/reader/read_summary.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -43,6 +44,28 @@ void ReadSummary::Add(const ReadSummary& other) {
     dropped_bytes[i] += other.dropped_bytes[i];
   }
   for (const std::string& note : other.notes) Note(note);
+}
+
+bool DropCounts::Add(trace::DropReason reason, uint64_t more_events, uint64_t more_bytes) {
+  const auto i = static_cast<size_t>(reason);
+  if (i >= kDropReasons) return false;
+  events[i] += more_events;
+  bytes[i] += more_bytes;
+  return true;
+}
+
+void DropCounts::Add(const DropCounts& other) {
+  for (size_t i = 0; i < kDropReasons; ++i) {
+    events[i] += other.events[i];
+    bytes[i] += other.bytes[i];
+  }
+}
+
+void ReadSummary::TakeRecordedDrops(const DropCounts& recorded) {
+  for (size_t i = 0; i < kDropReasons; ++i) {
+    dropped_events[i] = std::max(dropped_events[i], recorded.events[i]);
+    dropped_bytes[i] = std::max(dropped_bytes[i], recorded.bytes[i]);
+  }
 }
 
 uint64_t ReadSummary::TotalDroppedEvents() const {

@@ -19,6 +19,16 @@ namespace plateau::reader {
 
 inline constexpr size_t kDropReasons = static_cast<size_t>(trace::DropReason::kCount);
 
+// Events that were not recorded, by reason.
+struct DropCounts {
+  std::array<uint64_t, kDropReasons> events{};
+  std::array<uint64_t, kDropReasons> bytes{};
+
+  // False for a reason this version does not know; it is not counted.
+  bool Add(trace::DropReason reason, uint64_t more_events, uint64_t more_bytes);
+  void Add(const DropCounts& other);
+};
+
 struct ReadSummary {
   uint64_t file_bytes = 0;
   uint64_t blocks = 0;       // usable ones, open_blocks included
@@ -46,6 +56,9 @@ struct ReadSummary {
   bool HasDamage() const {
     return damaged_blocks + damaged_records + gap_blocks > 0 || truncated || header_damaged;
   }
+  // What the DROP records add up to. The header counts the same drops, so of each reason the larger one
+  // stays: a header that was lost or not yet written must not hide them.
+  void TakeRecordedDrops(const DropCounts& recorded);
   uint64_t TotalDroppedEvents() const;
   uint64_t TotalDroppedBytes() const;
   // One line per thing that is not as it should be; empty for a sound trace.

@@ -105,6 +105,8 @@ struct Harvest {
   std::vector<uint32_t> fork_children;
   std::vector<PageRun> copied_pages;
   Granules granules;
+  reader::DropCounts drops;
+  uint64_t unknown_records = 0;
   uint64_t last_tsc = 0;
   uint64_t records = 0;
   uint64_t events = 0;
@@ -186,6 +188,9 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
     }
     case RecordKind::kRate:
       out->rates.push_back({r.tsc, r.rate});
+      break;
+    case RecordKind::kDrop:
+      if (!out->drops.Add(r.drop.reason, r.drop.events, r.drop.bytes)) ++out->unknown_records;
       break;
     case RecordKind::kCopiedPages:
       AddRuns(r.copied_pages.runs, &out->copied_pages);
@@ -286,6 +291,8 @@ class Collector {
 
   void Merge(const reader::BlockRef& ref, Harvest&& harvest) {
     result_.summary.records += harvest.records;
+    result_.summary.unknown_records += harvest.unknown_records;
+    drops_.Add(harvest.drops);
     result_.event_count += harvest.events;
     if (result_.first_tsc == 0 || ref.header.first_tsc < result_.first_tsc)
       result_.first_tsc = ref.header.first_tsc;
@@ -332,6 +339,7 @@ class Collector {
     for (auto& [where, info] : infos_) result_.infos.push_back(std::move(info));
     std::sort(result_.fork_children.begin(), result_.fork_children.end());
     Join(&result_.copied_pages);
+    result_.summary.TakeRecordedDrops(drops_);
     if (result_.nodes.empty()) result_.nodes.resize(1);
     result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
     MergeEqualNodes();
@@ -379,6 +387,7 @@ class Collector {
   const reader::TraceReader& reader_;
   std::mutex mutex_;
   Definitions result_;
+  reader::DropCounts drops_;
   std::vector<std::pair<std::pair<uint32_t, uint32_t>, std::pair<std::string, std::string>>> infos_;
 };
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "analyzer/base/human_units.h"
 #include "analyzer/report/device_rows.h"
 #include "analyzer/report/process_facts.h"
 #include "analyzer/report/process_headline.h"
@@ -101,7 +102,7 @@ class ReportBuilder {
       const replay::TimedRate& last = pass.definitions.rates.back();
       notes_.push_back(absl::StrCat(pass.reader->path(),
                                     ": sampling was made coarser to keep the size limit, last period ",
-                                    last.rate.sample_bytes, " bytes"));
+                                    FormatBytes(last.rate.sample_bytes)));
       if (last.rate.mode == trace::Mode::kOff) {
         notes_.push_back(absl::StrFormat(
             "%s: the size limit was reached after %.0f s; later allocations are in the totals only",

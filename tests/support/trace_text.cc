@@ -327,8 +327,11 @@ class Builder {
       return w.Drop({ByName<DropReason>(l, l.Text("reason"), DropReasonName, 8), n("events"), n("bytes")});
     }
     if (kind == "rate") {
-      return w.Rate(
-          {l.Text("mode") == "exact" ? Mode::kExact : Mode::kDefault, n("exact_from"), n("sample")});
+      const std::string mode = l.Text("mode");
+      return w.Rate({mode == "exact" ? Mode::kExact
+                     : mode == "off" ? Mode::kOff
+                                     : Mode::kDefault,
+                     n("exact_from"), n("sample")});
     }
     if (kind == "device") {
       return w.Device({static_cast<uint8_t>(n("op")), static_cast<uint8_t>(n("level")),

@@ -57,6 +57,30 @@ node node=5 parent=3 location=7
   EXPECT_EQ(d.Canonical(1000), 0u);
 }
 
+TEST(DefinitionsTest, DropRecordsAreCountedWhenTheHeaderIsSilent) {
+  const Definitions d = Collect(R"(
+stream 1
+drop reason=write_failed events=200 bytes=9000
+seal
+drop reason=write_failed events=50 bytes=1000
+stream 2
+drop reason=reentrant events=7 bytes=70
+)");
+  EXPECT_EQ(d.summary.dropped_events[static_cast<size_t>(trace::DropReason::kWrite)], 250u);
+  EXPECT_EQ(d.summary.TotalDroppedEvents(), 257u);
+  EXPECT_EQ(d.summary.TotalDroppedBytes(), 10070u);
+  EXPECT_EQ(d.summary.Sentences().size(), 2u);
+}
+
+TEST(DefinitionsTest, DropsOfHeaderAndRecordsAreTheSameDrops) {
+  const Definitions d = Collect(R"(
+header dropped_write=250 dropped_write_bytes=500
+drop reason=write_failed events=200 bytes=9000
+)");
+  EXPECT_EQ(d.summary.TotalDroppedEvents(), 250u);
+  EXPECT_EQ(d.summary.TotalDroppedBytes(), 9000u);
+}
+
 TEST(DefinitionsTest, CopiedPagesOfAllRecordsAddUp) {
   // Pages 16-18 and 24; then 17-20 again with more, and a record that is cut inside a number.
   const Definitions d = Collect(R"(

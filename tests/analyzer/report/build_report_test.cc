@@ -1,0 +1,102 @@
+#include "analyzer/report/build_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/trace_text.h"
+
+namespace plateau::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ReportModel Build(std::string_view text) {
+  const std::string path = testing::WriteTemporary("build_report.plt", testing::TraceFromText(text));
+  const auto recording = reader::OpenRecording({path});
+  EXPECT_TRUE(recording.ok()) << recording.status();
+  auto model = BuildReport(*recording, {});
+  EXPECT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(CheckTotals(*model), IsEmpty());
+  return *std::move(model);
+}
+
+// The functions of the stack that holds so many bytes, root first.
+std::vector<std::string> StackHolding(const ReportModel& model, int64_t bytes) {
+  std::vector<std::string> functions;
+  for (const StackNode& leaf : model.stacks) {
+    if (leaf.retained_bytes != bytes) continue;
+    const StackNode* node = &leaf;
+    while (true) {
+      functions.insert(functions.begin(), model.frames[node->frame].function);
+      if (node->parent < 0) return functions;
+      node = &model.stacks[node->parent];
+    }
+  }
+  return functions;
+}
+
+TEST(BuildReport, AStackThatWasCutSaysWhyAtItsRoot) {
+  const ReportModel model = Build(R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+pc location=2 module=0 offset=2
+pc location=3 module=0 offset=3
+pc location=4 module=0 offset=6
+pc location=5 module=0 offset=99
+node node=1 parent=0 location=2
+node node=2 parent=1 location=1
+node node=3 parent=0 location=3
+node node=4 parent=3 location=1
+node node=5 parent=0 location=4
+node node=6 parent=5 location=1
+node node=7 parent=0 location=5
+node node=8 parent=7 location=1
+@1000 alloc address=0x10000 bytes=10001 stack=2
+@2000 alloc address=0x20000 bytes=10002 stack=4
+@3000 alloc address=0x30000 bytes=10003 stack=6
+@4000 alloc address=0x40000 bytes=10004 stack=8
+)");
+  EXPECT_THAT(StackHolding(model, 10001), ElementsAre("[truncated: too deep]", "train"));
+  EXPECT_THAT(StackHolding(model, 10002), ElementsAre("[truncated: code made at run time]", "train"));
+  EXPECT_THAT(StackHolding(model, 10003), ElementsAre("[truncated: damaged stack]", "train"));
+  EXPECT_THAT(StackHolding(model, 10004), ElementsAre("[truncated]", "train"));  // of a later version
+  // The mark is nobody's call site.
+  ASSERT_EQ(model.sites.size(), 1u);
+  EXPECT_EQ(model.sites[0].site, "train.py:30 in train");
+}
+
+TEST(BuildReport, NotesSayWhatTheSizeLimitCost) {
+  const ReportModel model = Build(R"(
+header mode=default sample=524288 exact_from=16384 clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000000 alloc address=0x10000 bytes=20001 stack=1
+@2000000000 rate mode=default exact_from=65536 sample=2097152
+@3000000000 rate mode=off exact_from=65536 sample=2097152
+)");
+  EXPECT_THAT(model.recording.notes,
+              Contains(AllOf(HasSubstr("sampling was made coarser"), HasSubstr("last period 2.00 MiB"))));
+  EXPECT_THAT(model.recording.notes, Contains(AllOf(HasSubstr("the size limit was reached after"),
+                                                    HasSubstr("in the totals only"))));
+}
+
+TEST(BuildReport, ARecordingWithinItsLimitHasNoNoteAboutIt) {
+  const ReportModel model = Build(R"(
+header mode=default sample=524288 exact_from=16384 clean_exit=1
+@1000000000 alloc address=0x10000 bytes=20001
+)");
+  for (const std::string& note : model.recording.notes) EXPECT_THAT(note, ::testing::Not(HasSubstr("limit")));
+}
+
+}  // namespace
+}  // namespace plateau::report
