@@ -26,9 +26,34 @@ inline void ReleaseBuffer(ThreadState& t) {
     GiveBackSharedBuffer(t);
 }
 
-// Allocation events. `registers` are those of the program's call.
-void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const unwind::Registers& registers);
+// Allocation events. `frame` is the hook's own: the program's call is its caller.
+void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const void* frame);
 void RecordFree(ThreadState& t, const void* p);
+
+// The buffer of a thread whose events are all recorded, nothing to be asked; else null. An ended thread has
+// none.
+inline ThreadBuffer* BufferForAll(const ThreadState& t) {
+  return g_gate.records_all.load(std::memory_order_relaxed) == 1 ? t.buffer : nullptr;
+}
+
+// A free outside of hooks that is one event of many: everything is recorded, there is room, and no time stamp
+// is due. Brings its own guard. False, and nothing is done, when it is not that simple: the whole way then.
+[[gnu::always_inline]] inline bool RecordPlainFree(ThreadState& t, const void* p) {
+  ThreadBuffer* buffer = BufferForAll(t);
+  if (buffer == nullptr || t.depth != 0) return false;
+  t.depth = 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  trace::BlockWriter* writer = buffer->WriterForPlainEvent(0);
+  if (writer != nullptr) [[likely]] {
+    writer->PutFree({reinterpret_cast<uintptr_t>(p), /*is_realloc=*/false}, 0);
+    trace::Totals* totals = buffer->totals();
+    ++totals->free_calls;
+    ++totals->recorded_frees;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t.depth = 0;
+  return writer != nullptr;
+}
 
 // A realloc: the old block's end before the real call, the new one's beginning (or the return of the old)
 // after it.
@@ -41,7 +66,7 @@ struct ReallocEvent {
 };
 ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes);
 void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, const void* new_p, size_t bytes,
-                const unwind::Registers& registers);
+                const void* frame);
 
 // A call that found its thread inside a hook already.
 void CountNested(ThreadState& t, size_t bytes);

@@ -55,11 +55,12 @@ inline bool FastAlloc(size_t bytes) {
 // True when a pointer may be freed the straight way: it has been counted. Also waits for Python frame walks
 // where an interpreter that is being finalised may be giving their memory back.
 inline bool FastFree(void* p) {
+  if (g_gate.fast_free.load(std::memory_order_relaxed) == 0) return false;
   python::BeforeRelease();
   ThreadState& t = t_thread;
   trace::Totals* totals = t.totals;
-  if (g_gate.fast_free.load(std::memory_order_relaxed) == 0 || totals == nullptr ||
-      g_sample_set.MayContain(reinterpret_cast<uintptr_t>(p)) || python::IsFinalizing()) [[unlikely]] {
+  if (totals == nullptr || g_sample_set.MayContain(reinterpret_cast<uintptr_t>(p)) || python::IsFinalizing())
+      [[unlikely]] {
     return false;
   }
   ++totals->free_calls;

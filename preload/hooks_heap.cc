@@ -20,11 +20,11 @@ namespace {
 
 // Runs `call`, which returns a block of `bytes` or null, and records it.
 template <typename Call>
-[[gnu::always_inline]] inline void* Allocate(size_t bytes, const unwind::Registers& registers, Call call) {
+[[gnu::always_inline]] inline void* Allocate(size_t bytes, const void* frame, Call call) {
   ThreadState& t = t_thread;
   if (EnterHook(t)) [[likely]] {
     void* p = call();
-    if (p != nullptr) RecordAlloc(t, p, bytes, registers);
+    if (p != nullptr) RecordAlloc(t, p, bytes, frame);
     LeaveHook(t);
     return p;
   }
@@ -82,7 +82,7 @@ void* RealRealloc(void* p, size_t bytes) {
 }
 
 // `p` and `bytes` are not 0.
-[[gnu::always_inline]] inline void* Reallocate(void* p, size_t bytes, const unwind::Registers& registers) {
+[[gnu::always_inline]] inline void* Reallocate(void* p, size_t bytes, const void* frame) {
   ThreadState& t = t_thread;
   if (!EnterHook(t)) [[unlikely]] {
     CountNested(t, bytes);
@@ -96,13 +96,13 @@ void* RealRealloc(void* p, size_t bytes) {
     size_t ignored;
     g_early_blocks.Take(p, &ignored);
   }
-  EndRealloc(t, event, p, result, bytes, registers);
+  EndRealloc(t, event, p, result, bytes, frame);
   LeaveHook(t);
   return result;
 }
 
 // realloc(p, 0) is a free that may return a new block: glibc returns null, others a block of the least size.
-[[gnu::always_inline]] inline void* ReallocateToNothing(void* p, const unwind::Registers& registers) {
+[[gnu::always_inline]] inline void* ReallocateToNothing(void* p, const void* frame) {
   ThreadState& t = t_thread;
   const bool entered = EnterHook(t);
   size_t early_bytes;
@@ -113,15 +113,15 @@ void* RealRealloc(void* p, size_t bytes) {
   } else {
     result = g_real.realloc(p, 0);
   }
-  if (entered && result != nullptr) RecordAlloc(t, result, 0, registers);
+  if (entered && result != nullptr) RecordAlloc(t, result, 0, frame);
   LeaveHook(t);
   return result;
 }
 
-[[gnu::always_inline]] inline void* ReallocAny(void* p, size_t bytes, const unwind::Registers& registers) {
-  if (p == nullptr) return Allocate(bytes, registers, [=] { return g_real.realloc(nullptr, bytes); });
-  if (bytes == 0) return ReallocateToNothing(p, registers);
-  return Reallocate(p, bytes, registers);
+[[gnu::always_inline]] inline void* ReallocAny(void* p, size_t bytes, const void* frame) {
+  if (p == nullptr) return Allocate(bytes, frame, [=] { return g_real.realloc(nullptr, bytes); });
+  if (bytes == 0) return ReallocateToNothing(p, frame);
+  return Reallocate(p, bytes, frame);
 }
 
 size_t Product(size_t count, size_t bytes) {
@@ -137,35 +137,35 @@ size_t RoundUpToPage(size_t bytes) {
 }  // namespace
 
 [[gnu::noinline]] void* MallocSlow(size_t bytes) {
-  return Allocate(bytes, unwind::CallerRegisters(), [=] { return g_real.malloc(bytes); });
+  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.malloc(bytes); });
 }
 
 [[gnu::noinline]] void* CallocSlow(size_t count, size_t bytes) {
-  return Allocate(Product(count, bytes), unwind::CallerRegisters(),
+  return Allocate(Product(count, bytes), __builtin_frame_address(0),
                   [=] { return g_real.calloc(count, bytes); });
 }
 
 [[gnu::noinline]] void* ReallocSlow(void* p, size_t bytes) {
-  return ReallocAny(p, bytes, unwind::CallerRegisters());
+  return ReallocAny(p, bytes, __builtin_frame_address(0));
 }
 
 [[gnu::noinline]] void* ReallocarraySlow(void* p, size_t count, size_t bytes) {
   size_t total;
   if (__builtin_mul_overflow(count, bytes, &total)) return g_real.reallocarray(p, count, bytes);
-  return ReallocAny(p, total, unwind::CallerRegisters());
+  return ReallocAny(p, total, __builtin_frame_address(0));
 }
 
 [[gnu::noinline]] void* MemalignSlow(size_t alignment, size_t bytes) {
-  return Allocate(bytes, unwind::CallerRegisters(), [=] { return g_real.memalign(alignment, bytes); });
+  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.memalign(alignment, bytes); });
 }
 
 [[gnu::noinline]] void* AlignedAllocSlow(size_t alignment, size_t bytes) {
-  return Allocate(bytes, unwind::CallerRegisters(), [=] { return g_real.aligned_alloc(alignment, bytes); });
+  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.aligned_alloc(alignment, bytes); });
 }
 
 [[gnu::noinline]] int PosixMemalignSlow(void** out, size_t alignment, size_t bytes) {
   int result = 0;
-  Allocate(bytes, unwind::CallerRegisters(), [&]() -> void* {
+  Allocate(bytes, __builtin_frame_address(0), [&]() -> void* {
     result = g_real.posix_memalign(out, alignment, bytes);
     return result == 0 ? *out : nullptr;
   });
@@ -173,15 +173,23 @@ size_t RoundUpToPage(size_t bytes) {
 }
 
 [[gnu::noinline]] void* VallocSlow(size_t bytes) {
-  return Allocate(bytes, unwind::CallerRegisters(), [=] { return g_real.valloc(bytes); });
+  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.valloc(bytes); });
 }
 
 [[gnu::noinline]] void* PvallocSlow(size_t bytes) {
-  return Allocate(RoundUpToPage(bytes), unwind::CallerRegisters(), [=] { return g_real.pvalloc(bytes); });
+  return Allocate(RoundUpToPage(bytes), __builtin_frame_address(0), [=] { return g_real.pvalloc(bytes); });
+}
+
+[[gnu::noinline]] static void FreeGuarded(void* p) {
+  Free(p, [=] { g_real.free(p); });
 }
 
 [[gnu::noinline]] void FreeSlow(void* p) {
-  Free(p, [=] { g_real.free(p); });
+  if (g_early_blocks.empty() && RecordPlainFree(t_thread, p)) {
+    python::BeforeRelease();
+    return g_real.free(p);  // as in default mode, what the allocator does in there has no guard
+  }
+  FreeGuarded(p);
 }
 
 [[gnu::noinline]] void FreeSizedSlow(void* p, size_t bytes) {

@@ -25,7 +25,7 @@ namespace plateau {
 
 constinit Gate g_gate = {};
 __thread ThreadState t_thread
-    __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, -1, nullptr, 0, 0, false, 0, 0};
+    __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, nullptr, 0, 0, false, 0, 0};
 constinit std::atomic<Phase> g_phase{Phase::kBoot};
 constinit Options g_options = {};
 constinit Rate g_rate = {};
@@ -46,6 +46,7 @@ void OpenGate() {
   g_gate.fast_below.store(exact ? 0 : g_rate.exact_from.load(std::memory_order_relaxed),
                           std::memory_order_relaxed);
   g_gate.fast_free.store(exact ? 0 : 1, std::memory_order_relaxed);
+  g_gate.records_all.store(exact ? 1 : 0, std::memory_order_relaxed);
   // In this order: whoever sees kRecording with a closed gate is a forked child.
   g_gate.live.store(1, std::memory_order_release);
   g_phase.store(Phase::kRecording, std::memory_order_release);
@@ -54,13 +55,14 @@ void OpenGate() {
 // Lets the fast path of this thread count into the void.
 void DiscardCounts(ThreadState& t) {
   t.buffer = nullptr;
-  t.saved_countdown = INT64_MAX;
-  t.saved_totals = &g_discarded;
+  t.bytes_until_sample = INT64_MAX;
+  t.slot_totals = &g_discarded;
 }
 
 // Hooks become tail calls without effect.
 void TurnOff(ThreadState& t) {
   g_phase.store(Phase::kOff, std::memory_order_relaxed);
+  g_gate.records_all.store(0, std::memory_order_relaxed);
   g_gate.live.store(0, std::memory_order_release);
   g_gate.fast_free.store(AllocatorIsLibc() ? 1 : 0, std::memory_order_relaxed);
   g_gate.fast_below.store(SIZE_MAX, std::memory_order_relaxed);
@@ -112,7 +114,7 @@ bool StartRecording(ThreadState& t) {
   const ProgramName program = ReadProgramName();
   if (!g_sink.Open(g_options, program.view())) return false;
   t.buffer = nullptr;
-  t.saved_totals = nullptr;
+  t.slot_totals = nullptr;
   ThreadBuffer* buffer = MakeBuffer(t);
   if (buffer == nullptr) return false;
   RecordProcessInfo(buffer, g_is_child);
@@ -132,8 +134,8 @@ bool StartInChild(ThreadState& t) {
   WatchEarlyBlocks();
   g_is_child = true;
   t.buffer = nullptr;
-  t.saved_totals = nullptr;
-  t.saved_countdown = -1;
+  t.slot_totals = nullptr;
+  t.bytes_until_sample = -1;
   t.creator_stream = t.creator_stack = 0;
   ++t.own_calls;
   PartsOnForkChild();
@@ -209,6 +211,7 @@ void OnForkChild() {
   g_phase.store(Phase::kForked, std::memory_order_release);
   // Kernels before 4.14 do not wipe it.
   g_gate.live.store(0, std::memory_order_relaxed);
+  g_gate.records_all.store(0, std::memory_order_relaxed);
   g_gate.fast_free.store(0, std::memory_order_relaxed);
   g_gate.fast_below.store(0, std::memory_order_relaxed);
 }
@@ -222,10 +225,10 @@ ThreadBuffer* MakeBuffer(ThreadState& t) {
   ThreadBuffer* buffer = ThreadBuffer::Acquire();
   if (buffer == nullptr) return nullptr;
   t.buffer = buffer;
-  t.saved_totals = buffer->totals();
+  t.slot_totals = buffer->totals();
   WatchThreadEnd(t);
   buffer->random().Seed(Now() ^ reinterpret_cast<uintptr_t>(&t) ^ (uint64_t{buffer->stream()} << 32));
-  t.saved_countdown = buffer->DrawGap(g_rate.sample_bytes.load(std::memory_order_relaxed));
+  t.bytes_until_sample = buffer->DrawGap(g_rate.sample_bytes.load(std::memory_order_relaxed));
   char name[17] = {};
   sys::Call(SYS_prctl, PR_GET_NAME, sys::Arg(name));
   const uint32_t thread_id = static_cast<uint32_t>(sys::Gettid());
@@ -258,8 +261,8 @@ ThreadBuffer* BorrowSharedBuffer(ThreadState& t) {
 
 void GiveBackSharedBuffer(ThreadState& t) {
   t.buffer = nullptr;
-  t.saved_totals = nullptr;
-  t.saved_countdown = -1;
+  t.slot_totals = nullptr;
+  t.bytes_until_sample = -1;
   g_shared_lock.Release();
 }
 
@@ -275,6 +278,7 @@ void KeepSizeLimit(ThreadBuffer* buffer) {
   // (marks, the ledger) may use the rest of the space too; the sink writes nothing beyond the limit.
   const uint64_t space = limit - limit / 16;
   if (g_sink.file_bytes() > space && !g_rate.full.exchange(true, std::memory_order_relaxed)) {
+    g_gate.records_all.store(0, std::memory_order_relaxed);
     buffer->StampTime();
     buffer->Append([&](trace::BlockWriter& w) {
       return w.Rate({trace::Mode::kOff, g_rate.exact_from.load(std::memory_order_relaxed),
@@ -298,6 +302,7 @@ void KeepSizeLimit(ThreadBuffer* buffer) {
   }
   g_rate.exact_from.store(exact_from, std::memory_order_relaxed);
   g_rate.sample_bytes.store(sample_bytes, std::memory_order_relaxed);
+  g_gate.records_all.store(0, std::memory_order_relaxed);
   buffer->StampTime();
   buffer->Append([&](trace::BlockWriter& w) {
     return w.Rate({trace::Mode::kDefault, exact_from, sample_bytes});

@@ -19,8 +19,11 @@ constinit const unwind::DefinitionSink kDefinitionSink = {
 };
 
 uint32_t CaptureStack(const unwind::Registers& registers) {
-  unwind::ThreadCapture& capture = t_thread.buffer->capture();
-  if (!python::Ready()) return unwind::CaptureStack(capture, registers, kDefinitionSink);
+  return CaptureStack(t_thread.buffer->capture(), registers);
+}
+
+uint32_t CaptureStack(unwind::ThreadCapture& capture, const unwind::Registers& registers) {
+  if (!python::Ready()) return unwind::CaptureStackAbove(capture, registers, kDefinitionSink, 0, 0);
   const bool full = g_options.python_native[0] == 'f';
   return python::CaptureMergedStack(capture, registers, kDefinitionSink,
                                     full ? python::NativeFrames::kFull : python::NativeFrames::kLeaf);

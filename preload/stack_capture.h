@@ -7,12 +7,14 @@
 
 #include <cstdint>
 
+#include "preload/unwind/capture.h"
 #include "preload/unwind/definition_sink.h"
 #include "preload/unwind/registers.h"
 
 namespace plateau {
 
-// The node of the stack whose leaf frame has these registers.
+// The node of the stack whose leaf frame has these registers. `capture` is that of the calling thread.
+uint32_t CaptureStack(unwind::ThreadCapture& capture, const unwind::Registers& registers);
 uint32_t CaptureStack(const unwind::Registers& registers);
 
 // The unwinder's way to definitions.h.

@@ -43,6 +43,15 @@ class ThreadBuffer {
     return call(writer_);
   }
 
+  // The writer for PutAlloc() and PutFree() when the next event is one of many: it is due no time stamp, and
+  // there is room for it. Else null, and nothing has changed.
+  trace::BlockWriter* WriterForPlainEvent(uint64_t bytes) {
+    if (events_until_time_ == 1 || bytes >= kTimedBytes || !writer_.HasHotRoom()) [[unlikely]]
+      return nullptr;
+    --events_until_time_;
+    return &writer_;
+  }
+
   // The time stamp for an event of `bytes`: now for every 32nd event and for large ones, else 0.
   uint64_t TimeFor(uint64_t bytes) {
     if (--events_until_time_ != 0 && bytes < kTimedBytes) [[likely]]

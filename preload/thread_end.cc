@@ -32,8 +32,8 @@ void OnKeyDestructor(void* round) {
     t.buffer->Append([](trace::BlockWriter& w) { return w.ThreadEnd(); });
     ThreadBuffer::Release(t.buffer);
     t.buffer = nullptr;
-    t.saved_totals = nullptr;
-    t.saved_countdown = -1;
+    t.slot_totals = nullptr;
+    t.bytes_until_sample = -1;
     t.ended = true;
   }
   --t.own_calls;

@@ -8,8 +8,8 @@
 //   hook:  gate allows the fast path?  --no-->  slow path: nested? starting? forked? off? record
 //            |yes: counters, tail call of the real function
 //
-// While a thread is inside a slow path, its countdown is negative and its counters pointer null, so nested
-// calls take the slow way too and are recognised by `depth`. Initial-exec TLS: no call, no allocation.
+// While a thread is inside a slow path, its counters pointer is null, so nested calls take the slow way too
+// and are recognised by `depth`. Initial-exec TLS: no call, no allocation.
 // Everything is constant-initialised.
 #ifndef PLATEAU_PRELOAD_THREAD_STATE_H_
 #define PLATEAU_PRELOAD_THREAD_STATE_H_
@@ -32,19 +32,20 @@ struct alignas(4096) Gate {
   std::atomic<uint32_t> fast_free;
   // 1: this process records.
   std::atomic<uint32_t> live;
+  // 1: it records every request, without asking the sampler or the size limit. Implies live.
+  std::atomic<uint32_t> records_all;
 };
 static_assert(sizeof(Gate) == 4096);
 extern Gate g_gate;
 
 struct ThreadState {
   int64_t bytes_until_sample;  // countdown of the Poisson gap; below 0: slow path
-  trace::Totals* totals;       // counters in the thread's slot; null: slow path
+  trace::Totals* totals;       // as below; null while depth > 0, which sends nested calls to the slow path
   ThreadBuffer* buffer;        // null until the first event, and after the thread's end
-  int64_t saved_countdown;     // while depth > 0: what the two above are set to when the hook is left
-  trace::Totals* saved_totals;
-  uint32_t depth;      // hooks of ours on this thread's stack
-  uint32_t own_calls;  // > 0: nested calls are ours, not a signal handler's
-  bool ended;          // the thread gave its slot back; what it still does goes to the shared slot
+  trace::Totals* slot_totals;  // counters in the thread's slot; null: slow path
+  uint32_t depth;              // hooks of ours on this thread's stack
+  uint32_t own_calls;          // > 0: nested calls are ours, not a signal handler's
+  bool ended;                  // the thread gave its slot back; what it still does goes to the shared slot
   uint32_t creator_stream;
   uint32_t creator_stack;
 };
@@ -58,9 +59,6 @@ inline bool EnterHook(ThreadState& t) {
   if (t.depth++ != 0) [[unlikely]] {
     return false;
   }
-  t.saved_countdown = t.bytes_until_sample;
-  t.saved_totals = t.totals;
-  t.bytes_until_sample = -1;
   t.totals = nullptr;
   // A signal handler on this thread must see the depth before anything of ours changes.
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -73,8 +71,7 @@ inline void LeaveHook(ThreadState& t) {
   if (--t.depth != 0) [[unlikely]] {
     return;
   }
-  t.bytes_until_sample = t.saved_countdown;
-  t.totals = t.saved_totals;
+  t.totals = t.slot_totals;
 }
 
 }  // namespace plateau

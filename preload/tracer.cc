@@ -18,14 +18,14 @@ namespace {
     return false;
   }
   if (bytes >= exact_from) return true;
-  const int64_t left = t.saved_countdown - static_cast<int64_t>(bytes);
+  const int64_t left = t.bytes_until_sample - static_cast<int64_t>(bytes);
   if (left >= 0) {
-    t.saved_countdown = left;
+    t.bytes_until_sample = left;
     return false;
   }
   const uint64_t mean_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
   const bool keeps = buffer->random().Keeps(buffer->gap_mean_bytes(), mean_bytes);
-  t.saved_countdown = buffer->DrawGap(mean_bytes);
+  t.bytes_until_sample = buffer->DrawGap(mean_bytes);
   return keeps;
 }
 
@@ -67,7 +67,16 @@ void CountNested(ThreadState& t, size_t bytes) {
   }
 }
 
-void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const unwind::Registers& registers) {
+namespace {
+
+[[gnu::noinline]] void WriteAlloc(ThreadBuffer* buffer, const trace::AllocRecord& record) {
+  const uint64_t tsc = IsExact() ? buffer->TimeFor(record.bytes) : Now();
+  buffer->Append([&](trace::BlockWriter& w) { return w.Alloc(record, tsc); });
+  ++buffer->totals()->recorded_allocs;
+  if (tsc != 0) MaybeSampleLedger(buffer, tsc, record.bytes);
+}
+
+[[gnu::noinline]] void RecordChosenAlloc(ThreadState& t, const void* p, size_t bytes, const void* frame) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   ThreadBuffer* buffer = BufferFor(t, bytes);
   if (buffer == nullptr) [[unlikely]] {
@@ -82,14 +91,24 @@ void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const unwind::Regi
     Drop(trace::DropReason::kContended, 1, bytes);
     return ReleaseBuffer(t);
   }
-  const uint32_t stack = StackOf(t, registers);
-  const uint64_t tsc = IsExact() ? buffer->TimeFor(bytes) : Now();
-  buffer->Append([&](trace::BlockWriter& w) {
-    return w.Alloc({address, bytes, stack, /*is_realloc=*/false}, tsc);
-  });
-  ++totals->recorded_allocs;
-  if (tsc != 0) MaybeSampleLedger(buffer, tsc, bytes);
+  WriteAlloc(buffer, {address, bytes, StackOf(t, CallerOfFrame(frame)), /*is_realloc=*/false});
   ReleaseBuffer(t);
+}
+
+}  // namespace
+
+void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const void* frame) {
+  ThreadBuffer* buffer = BufferForAll(t);
+  if (buffer == nullptr) return RecordChosenAlloc(t, p, bytes, frame);
+  trace::Totals* totals = buffer->totals();
+  ++totals->alloc_calls;
+  totals->alloc_bytes += bytes;
+  const uint32_t stack = CaptureStack(buffer->capture(), CallerOfFrame(frame));
+  const trace::AllocRecord record = {reinterpret_cast<uintptr_t>(p), bytes, stack, /*is_realloc=*/false};
+  trace::BlockWriter* writer = buffer->WriterForPlainEvent(bytes);
+  if (writer == nullptr) return WriteAlloc(buffer, record);
+  writer->PutAlloc(record, 0);
+  ++totals->recorded_allocs;
 }
 
 void RecordFree(ThreadState& t, const void* p) {
@@ -132,7 +151,7 @@ ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes) {
 }
 
 void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, const void* new_p, size_t bytes,
-                const unwind::Registers& registers) {
+                const void* frame) {
   if (!event.recording) {
     if (new_p != nullptr) RememberEarlyBlock(new_p, bytes);
     return;
@@ -150,7 +169,7 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
       if (event.linked) {
         buffer->Append([](trace::BlockWriter& w) { return w.ReallocCancel(); });
       } else {
-        const uint32_t stack = StackOf(t, registers);
+        const uint32_t stack = StackOf(t, CallerOfFrame(frame));
         buffer->Append([&](trace::BlockWriter& w) {
           return w.Alloc({address, event.old_bytes, stack, /*is_realloc=*/false}, Now());
         });
@@ -166,7 +185,7 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
       Drop(trace::DropReason::kContended, 1, bytes);
       return ReleaseBuffer(t);
     }
-    const uint32_t stack = StackOf(t, registers);
+    const uint32_t stack = StackOf(t, CallerOfFrame(frame));
     const uint64_t tsc = IsExact() ? buffer->TimeFor(bytes) : Now();
     buffer->Append([&](trace::BlockWriter& w) {
       return w.Alloc({address, bytes, stack, event.linked}, tsc);

@@ -48,6 +48,10 @@ class BlockWriter {
   // `tsc` 0 leaves the time stamp out.
   bool Alloc(const AllocRecord& record, uint64_t tsc = 0);
   bool Free(const FreeRecord& record, uint64_t tsc = 0);
+  // The same, inline, for who has seen that there is room.
+  bool HasHotRoom() const { return HasRoom(kHotRecordBytes); }
+  void PutAlloc(const AllocRecord& record, uint64_t tsc);
+  void PutFree(const FreeRecord& record, uint64_t tsc);
   bool AllocIn(const AllocInRecord& record, uint64_t tsc = 0);
   bool FreeIn(const FreeInRecord& record, uint64_t tsc = 0);
   bool Node(const NodeRecord& record);
@@ -133,5 +137,7 @@ BlockHeader SealedHeader(const BlockHeader& open, const uint8_t* payload, uint64
 void SealHeader(FileHeader* header);
 
 }  // namespace plateau::trace
+
+#include "preload/trace/hot_records.h"
 
 #endif  // PLATEAU_PRELOAD_TRACE_ENCODER_H_

@@ -16,6 +16,7 @@ namespace {
 constexpr uintptr_t kLowestCode = 4096;
 constexpr uintptr_t kRedZoneBytes = 128;
 constexpr uintptr_t kNoPage = 1;
+constexpr int32_t kUnrolled = 8;  // frames proven per turn of the loop
 
 // A null return address ends a stack as it should; other numbers that cannot be code are damage.
 StackEnd EndAtLowAddress(uintptr_t pc) { return pc == 0 ? StackEnd::kOutermost : StackEnd::kOutOfStack; }
@@ -27,9 +28,9 @@ PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
   return *reinterpret_cast<const uintptr_t*>(address);
 }
 
-// Whether `frame`, which has a callee, is no longer what that returns to. The slot is the callee's.
-PLATEAU_READS_STACK [[gnu::always_inline]] inline bool IsChanged(const Frame& frame) {
-  return Load(frame.rsp - sizeof(uintptr_t)) != frame.pc;
+// 0 when `frame`, which has a callee, is still what that returns to. The slot is the callee's.
+PLATEAU_READS_STACK [[gnu::always_inline]] inline uintptr_t ChangeOf(const Frame& frame) {
+  return Load(frame.rsp - sizeof(uintptr_t)) ^ frame.pc;
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::RbpChecksHol
 // Whether frame `index`, which is proven, still has the same caller.
 PLATEAU_READS_STACK inline bool StackWalker::IsCallerUnchanged(uint32_t index) const {
   const Detail& detail = details_[index];
-  if ((detail.flags & kNeedsStep) != 0 || IsChanged(At(index - 1))) return false;
+  if ((detail.flags & kNeedsStep) != 0 || ChangeOf(At(index - 1)) != 0) return false;
   return (detail.flags & kChecksRbp) == 0 || RbpChecksHold(detail.rbp_checks - 1u, detail.rbp_checks);
 }
 
@@ -105,13 +106,13 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline uint32_t StackWalker::Prove(ui
       RbpChecksHold(details_[barrier].rbp_checks, detail.rbp_checks)) [[likely]] {
     const Frame* frame = frames() + index;
     int32_t left = static_cast<int32_t>(index - barrier);
-    for (; left >= 4; left -= 4, frame -= 4) {
-      if (IsChanged(frame[-1])) return barrier + static_cast<uint32_t>(left);
-      if (IsChanged(frame[-2])) return barrier + static_cast<uint32_t>(left) - 1;
-      if (IsChanged(frame[-3])) return barrier + static_cast<uint32_t>(left) - 2;
-      if (IsChanged(frame[-4])) return barrier + static_cast<uint32_t>(left) - 3;
+    for (; left >= kUnrolled; left -= kUnrolled, frame -= kUnrolled) {
+      uintptr_t change = 0;
+#pragma GCC unroll 8
+      for (int32_t i = 1; i <= kUnrolled; ++i) change |= ChangeOf(frame[-i]);
+      if (change != 0) break;
     }
-    for (; left > 0 && !IsChanged(frame[-1]); --left) --frame;
+    for (; left > 0 && ChangeOf(frame[-1]) == 0; --left) --frame;
     return barrier + static_cast<uint32_t>(left);
   }
   while (index != 0 && !Holds<kHasStop>(index, stop_address) && IsCallerUnchanged(index)) --index;
@@ -122,12 +123,14 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline uint32_t StackWalker::Prove(ui
 template <bool kHasStop>
 PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_address) {
   const Frame* candidate = stack_ + depth_;  // the last of those that may still be met
+  FreshFrame* fresh = fresh_;
   for (;;) {
     while (candidate->rsp < at.rsp) --candidate;  // ends at the sentinel
 
     if (candidate->rsp == at.rsp && candidate->pc == at.pc &&
         IsAt(static_cast<uint32_t>(candidate - frames()), at)) {
       const uint32_t leaf = static_cast<uint32_t>(candidate - frames());
+      fresh_count_ = static_cast<uint32_t>(fresh - fresh_);
       const uintptr_t leaf_rbp = at.rbp;
       uint32_t k = leaf;            // frames [k, leaf] are proven,
       uint32_t proven_from = leaf;  // those up to here by slots, beginning with this rbp
@@ -178,27 +181,29 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
         candidate = stack_ + k;
         break;
       }
+      fresh = fresh_ + fresh_count_;
       continue;
     }
 
-    if (fresh_count_ == kMaxDepth) [[unlikely]] {
+    if (fresh == fresh_ + kMaxDepth) [[unlikely]] {
       StopAt(StackEnd::kDepthCap, fresh_[kMaxDepth - 1].frame.rsp);
-      return Place(0);
+      break;
     }
-    FreshFrame& fresh = fresh_[fresh_count_];
-    const bool has_caller = Step(&at, &fresh);
-    if (fresh.entry == nullptr) [[unlikely]]
-      return Place(0);  // kTableFull: there is no place for its id
-    ++fresh_count_;
-    if (!has_caller) return Place(0);
-    const bool is_trampoline = (fresh.flags & kIsTrampoline) != 0;
-    if (kHasStop && stop_address >= fresh.frame.rsp && stop_address < at.rsp && !is_trampoline) {
+    const bool has_caller = Step(&at, fresh);
+    if (fresh->entry == nullptr) [[unlikely]]
+      break;  // kTableFull: there is no place for its id
+    ++fresh;
+    if (!has_caller) break;
+    const bool is_trampoline = (fresh[-1].flags & kIsTrampoline) != 0;
+    if (kHasStop && stop_address >= fresh[-1].frame.rsp && stop_address < at.rsp && !is_trampoline) {
       StopAt(StackEnd::kStopAddress, at.rsp);
-      return Place(0);
+      break;
     }
     if (is_trampoline) [[unlikely]]
       candidate = stack_ + depth_;  // another stack: look at all of them again
   }
+  fresh_count_ = static_cast<uint32_t>(fresh - fresh_);
+  return Place(0);
 }
 
 // Before frame `index` is stepped again: what is known to be readable is the word below its rsp, where its
@@ -318,12 +323,12 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
     // One test for all that can be wrong: a rule of another kind, a foreign stack, a CFA or a slot outside
     // the frame.
     if ((rule.kind == RuleKind::kRsp || rule.kind == RuleKind::kRbp) && at->rsp >= own_.begin &&
-        cfa > at->rsp && cfa <= own_.end && cfa % sizeof(uintptr_t) == 0 && slot >= at->rsp - kRedZoneBytes &&
-        slot <= cfa) [[likely]] {
+        cfa > at->rsp && cfa <= own_.end && cfa % sizeof(uintptr_t) == 0 &&
+        (rule.rbp_slot == 0 || (slot >= at->rsp - kRedZoneBytes && slot < cfa))) [[likely]] {
       at->pc = Load(cfa - sizeof(uintptr_t));
       at->rsp = cfa;
       at->exact = 0;
-      if (slot != cfa) at->rbp = Load(slot);
+      if (rule.rbp_slot != 0) at->rbp = Load(slot);
       if (at->pc >= kLowestCode) [[likely]]
         return true;
       return StopAt(EndAtLowAddress(at->pc), cfa);
