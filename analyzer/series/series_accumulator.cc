@@ -123,9 +123,9 @@ void SeriesAccumulator::Born(Site& site, double bytes, double count, double weig
   const double weighted = bytes * weight;
   cell.alloc_bytes += weighted;
   cell.surv_bytes += weighted;
-  cell.alloc_count += static_cast<float>(count * weight);
-  cell.surv_count += static_cast<float>(count * weight);
-  cell.surv_records += static_cast<float>(count);
+  cell.alloc_count += count * weight;
+  cell.surv_count += count * weight;
+  cell.surv_records += static_cast<uint32_t>(count);
   if (weight > 1) {
     cell.surv_variance += static_cast<float>(bytes * bytes * weight * (weight - 1));
     site.is_sampled = true;
@@ -140,15 +140,15 @@ void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes, doubl
   const double weighted = bytes * weight;
   Cell& birth = CellOf(site, birth_step);
   birth.surv_bytes = std::max(0.0, birth.surv_bytes - weighted);
-  birth.surv_count = std::max(0.0f, birth.surv_count - static_cast<float>(count * weight));
-  birth.surv_records = std::max(0.0f, birth.surv_records - static_cast<float>(count));
+  birth.surv_count = std::max(0.0, birth.surv_count - count * weight);
+  birth.surv_records -= std::min(birth.surv_records, static_cast<uint32_t>(count));
   if (weight > 1) {
     birth.surv_variance =
         std::max(0.0f, birth.surv_variance - static_cast<float>(bytes * bytes * weight * (weight - 1)));
   }
   Cell& death = CellOf(site, step);
   death.free_bytes += weighted;
-  death.free_count += static_cast<float>(count * weight);
+  death.free_count += count * weight;
   const int64_t age = std::max<int64_t>(0, step - birth_step);
   const int bucket = AgeBucket(static_cast<uint64_t>(age));
   site.death_bytes[bucket] += weighted;

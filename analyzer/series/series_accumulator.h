@@ -12,7 +12,7 @@
 // growth keeps the birth of the old bytes, OnGrow() adds the difference as born now; shrinking is OnShrink().
 // The object count stays. A later OnFree() names each piece with its own birth step; the first with
 // `is_object`, the others not. Sampling: `weight` is 1 / (probability that the block was recorded). Sums are
-// unbiased, and the variance sampling adds is kept per bucket, so that intervals can be widened. Memory: 40
+// unbiased, and the variance sampling adds is kept per bucket, so that intervals can be widened. Memory: 56
 // bytes per site and touched bucket, at most max_buckets buckets a site and max_bytes in all: when either is
 // exceeded, neighbouring buckets of all sites are merged in pairs. bucket_steps() says how many steps share a
 // bucket; the verdict knows. Thread-compatible: one writer; Load() of a finished accumulator may be called
@@ -71,11 +71,11 @@ class SeriesAccumulator final : public SiteSeriesSource {
     double alloc_bytes = 0;
     double free_bytes = 0;
     double surv_bytes = 0;
-    float alloc_count = 0;
-    float free_count = 0;
-    float surv_count = 0;
+    double alloc_count = 0;
+    double free_count = 0;
+    double surv_count = 0;
     float surv_variance = 0;
-    float surv_records = 0;
+    uint32_t surv_records = 0;
   };
 
   struct Site {

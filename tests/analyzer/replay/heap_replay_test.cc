@@ -4,112 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <random>
 #include <string>
 
+#include "tests/analyzer/replay/replayed.h"
 #include "tests/support/trace_text.h"
 
 namespace plateau::replay {
 namespace {
-
-// One site per stack node, numbered by node; python and mmap pools 100 and 200 higher.
-uint32_t SiteOf(Pool pool, uint32_t node) { return node + 100 * static_cast<uint32_t>(pool); }
-
-constexpr char kNodes[] = R"(
-node node=1 parent=0 location=1
-node node=2 parent=0 location=2
-node node=3 parent=0 location=3
-)";
-
-struct Flow {
-  double alloc_bytes = 0, free_bytes = 0, freed_count = 0;
-};
-
-struct Survivors {
-  double bytes = 0, count = 0, variance = 0, tensors = 0;
-};
-
-struct Replayed : ReplayResult {
-  std::map<std::pair<uint32_t, uint32_t>, Flow> flows;           // (site, bucket)
-  std::map<std::pair<uint32_t, uint32_t>, Survivors> survivors;  // (site, birth)
-  std::map<uint32_t, double> deaths;                             // age -> count
-};
-
-class FlowObserver : public ReplayObserver {
- public:
-  explicit FlowObserver(Replayed* out) : out_(*out) {}
-  void OnAlloc(uint32_t site, double bytes, double weight, uint32_t bucket) override {
-    out_.flows[{site, bucket}].alloc_bytes += bytes * weight;
-  }
-  void OnFree(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket,
-              bool is_object) override {
-    out_.flows[{site, bucket}].free_bytes += bytes * weight;
-    out_.deaths[bucket - birth] += is_object ? weight : 0;
-  }
-  void OnGrow(uint32_t site, double bytes, double weight, uint32_t bucket) override {
-    OnAlloc(site, bytes, weight, bucket);
-  }
-  void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) override {
-    OnFree(site, birth, bytes, weight, bucket, false);
-  }
-
- private:
-  Replayed& out_;
-};
-
-Replayed Replay(const std::string& text, std::vector<uint64_t> bucket_ends = {},
-                uint32_t last_bucket = UINT32_MAX) {
-  const std::string path = testing::WriteTemporary("replay.plt", testing::TraceFromText(kNodes + text));
-  const auto reader = reader::TraceReader::Open(path);
-  EXPECT_TRUE(reader.ok()) << reader.status();
-  const auto definitions = CollectDefinitions(**reader);
-  Replayed replayed;
-  FlowObserver observer(&replayed);
-  std::vector<LiveView> retained;
-  ReplayOptions options;
-  options.bucket_ends = std::move(bucket_ends);
-  options.last_bucket = last_bucket;
-  options.observer = &observer;
-  options.site_of = SiteOf;
-  options.on_retained = [&](const LiveView& object) { retained.push_back(object); };
-  static_cast<ReplayResult&>(replayed) = ReplayHeap(**reader, *definitions, options);
-  for (const LiveView& object : retained) {
-    Survivors& s = replayed.survivors[{replayed.stacks[object.row].site, object.birth}];
-    s.bytes += object.bytes;
-    s.count += object.count;
-    s.variance += object.variance;
-    s.tensors += object.is_tensor ? object.count : 0;
-  }
-  // What is retained is the same whichever way it is counted.
-  double rows = 0, births = 0, flows = 0;
-  for (const StackRow& row : replayed.stacks) rows += row.live_bytes;
-  for (const auto& [key, s] : replayed.survivors) births += s.bytes;
-  for (const auto& [key, flow] : replayed.flows) flows += flow.alloc_bytes - flow.free_bytes;
-  EXPECT_NEAR(rows, flows, 1e-6 * (1 + rows));
-  if (replayed.folded_events == 0) {
-    EXPECT_NEAR(rows, births, 1e-6 * (1 + rows));
-  }
-  return replayed;
-}
-
-double Live(const ReplayResult& result, uint32_t site) {
-  double bytes = 0;
-  for (const StackRow& row : result.stacks) bytes += row.site == site ? row.live_bytes : 0;
-  return bytes;
-}
-
-double LiveCount(const ReplayResult& result, uint32_t site) {
-  double count = 0;
-  for (const StackRow& row : result.stacks) count += row.site == site ? row.live_count : 0;
-  return count;
-}
-
-double Survived(const Replayed& result, uint32_t site, uint32_t birth) {
-  const auto it = result.survivors.find({site, birth});
-  return it == result.survivors.end() ? 0 : it->second.bytes;
-}
 
 TEST(HeapReplayTest, LiveBytesAreWhatWasNotFreed) {
   const Replayed r = Replay(R"(
@@ -208,108 +111,6 @@ TEST(HeapReplayTest, WhatTeardownFreesStaysRetained) {
   EXPECT_EQ(r.buckets[2].live_bytes, 50000);
   EXPECT_EQ(r.peak_bytes, 50000);
   EXPECT_EQ(r.unknown_frees, 0u);
-}
-
-TEST(HeapReplayTest, LateFreeOfAnotherThreadDoesNotEndTheNewObject) {
-  // Thread 2 allocated the address after thread 1 freed it, but its stamp is older.
-  const Replayed r = Replay(R"(
-stream 1
-@10 alloc address=0x100 bytes=10001 stack=1
-@30 free address=0x100
-stream 2
-@20 time
-alloc address=0x100 bytes=10002 stack=2
-@40 time
-)");
-  EXPECT_EQ(Live(r, 1), 0);
-  EXPECT_EQ(Live(r, 2), 10002);
-  EXPECT_EQ(r.late_frees, 1u);
-  EXPECT_EQ(r.unknown_frees, 0u);
-}
-
-TEST(HeapReplayTest, FreeThatCameBeforeItsAllocEndsIt) {
-  const Replayed r = Replay(R"(
-stream 1
-@10 time
-@30 alloc address=0x100 bytes=10001 stack=1
-stream 2
-@20 time
-free address=0x100
-@40 time
-)");
-  EXPECT_EQ(Live(r, 1), 0);
-  EXPECT_EQ(r.unknown_frees, 0u);
-}
-
-TEST(HeapReplayTest, FreeOfLongAgoDoesNotEndALaterObject) {
-  const Replayed r = Replay(R"(
-stream 1
-@10 time
-@300 alloc address=0x100 bytes=10001 stack=1
-stream 2
-@20 time
-free address=0x100
-@40 time
-)");
-  EXPECT_EQ(Live(r, 1), 10001);
-  EXPECT_EQ(r.unknown_frees, 1u);
-}
-
-// Thread 2 slept between its stamp and its free: the free may belong to any of the objects that thread 1 had
-// at this address meanwhile, and only the last one was not freed by thread 1 itself.
-TEST(HeapReplayTest, FreeWithALongUncertainTimeEndsTheObjectNobodyElseFreed) {
-  const Replayed r = Replay(R"(
-stream 2
-@100 alloc address=0x9000 bytes=16 stack=3
-free address=0x1000
-@9000 alloc address=0x9100 bytes=16 stack=3
-stream 1
-@200 alloc address=0x1000 bytes=10001 stack=1
-@300 free address=0x1000
-@400 alloc address=0x1000 bytes=10001 stack=1
-@500 free address=0x1000
-@600 alloc address=0x1000 bytes=10002 stack=2
-@9500 alloc address=0x9200 bytes=16 stack=3
-)");
-  EXPECT_EQ(r.unknown_frees, 0u);
-  EXPECT_EQ(r.stacks[0].live_bytes + r.stacks[1].live_bytes + r.stacks[2].live_bytes, 48);
-}
-
-// The free of the address's former object comes late in the merge; the realloc of the new one is not that
-// free.
-TEST(HeapReplayTest, ReallocOfAFreshObjectIsNotTakenForTheLateFreeOfItsPredecessor) {
-  const Replayed r = Replay(R"(
-stream 1
-@50 alloc address=0x1000 bytes=10003 stack=3
-@100 alloc address=0x9000 bytes=16 stack=3
-alloc address=0x1000 bytes=10001 stack=1
-free address=0x1000 realloc
-@300 alloc address=0x1000 bytes=10009 stack=2 realloc
-stream 2
-@200 free address=0x1000
-)");
-  EXPECT_EQ(r.unknown_frees, 0u);
-  const auto live = [&r](uint32_t site) {
-    for (const StackRow& row : r.stacks) {
-      if (row.site == site) return row.live_bytes;
-    }
-    return -1.0;
-  };
-  EXPECT_EQ(live(1), 10001);
-  EXPECT_EQ(live(2), 8);
-  EXPECT_EQ(live(3), 16);
-}
-
-TEST(HeapReplayTest, LostFreeDoesNotSwallowALaterOne) {
-  const Replayed r = Replay(R"(
-stream 1
-@10 alloc address=0x100 bytes=10001 stack=1
-stream 2
-@20 alloc address=0x100 bytes=10002 stack=2
-@30 free address=0x100
-)");
-  EXPECT_EQ(Live(r, 1), 0);
-  EXPECT_EQ(Live(r, 2), 0);
 }
 
 TEST(HeapReplayTest, ReallocKeepsTheBirthOfTheOldBytes) {
@@ -475,56 +276,6 @@ header mode=default sample=1000 exact_from=16384
 )");
   EXPECT_NEAR(Live(r, 1), 0, 1e-9);
   EXPECT_NEAR(Live(r, 2), 1000 / -std::expm1(-0.01), 1e-6);
-}
-
-// Eight threads, random allocations and frees, a stamp every 32 events of a thread.
-struct Storm {
-  std::string text;
-  std::map<uint64_t, std::pair<int, int>> live;  // address -> (bytes, stack)
-};
-
-Storm MakeStorm(int addresses) {
-  std::mt19937 random(5);
-  Storm storm;
-  std::map<int, std::string> text;
-  std::map<int, int> since_stamp;
-  for (int now = 1; now <= 60000; ++now) {
-    const int thread = static_cast<int>(random() % 8) + 1;
-    const uint64_t address = (random() % addresses + 1) * 64;
-    std::string& out = text[thread];
-    if (since_stamp[thread]++ % 32 == 0) out += "@" + std::to_string(now) + " time\n";
-    if (storm.live.count(address)) {
-      out += "free address=" + std::to_string(address) + "\n";
-      storm.live.erase(address);
-    } else {
-      const int bytes = 10000 + static_cast<int>(random() % 9), stack = static_cast<int>(random() % 3) + 1;
-      out += "alloc address=" + std::to_string(address) + " bytes=" + std::to_string(bytes) +
-             " stack=" + std::to_string(stack) + "\n";
-      storm.live[address] = {bytes, stack};
-    }
-  }
-  for (const auto& [thread, lines] : text) {
-    storm.text += "stream " + std::to_string(thread) + "\n" + lines + "@60001 time\n";
-  }
-  return storm;
-}
-
-TEST(HeapReplayTest, ThreadsThatShareAddressesEndInTheTruth) {
-  const Storm storm = MakeStorm(20000);
-  const Replayed r = Replay(storm.text);
-  std::map<int, double> expected;
-  for (const auto& [address, what] : storm.live) expected[what.second] += what.first;
-  for (int stack = 1; stack <= 3; ++stack) EXPECT_EQ(Live(r, stack), expected[stack]) << "stack " << stack;
-  EXPECT_EQ(r.unknown_frees, 0u);
-}
-
-TEST(HeapReplayTest, ThreadsThatHammerAFewAddressesStayBalanced) {
-  // Several lives of one address within one stamp: whose object is the last cannot be told, how many live
-  // can.
-  const Storm storm = MakeStorm(40);
-  const Replayed r = Replay(storm.text);
-  EXPECT_EQ(r.live_objects, storm.live.size());
-  EXPECT_LT(r.unknown_frees, 120u);  // two in a thousand
 }
 
 }  // namespace

@@ -116,6 +116,24 @@ TEST(SeriesAccumulatorTest, SampledBytesCarryTheirVariance) {
   EXPECT_THAT(site.surv_variance, ElementsAre(0, 1000.0 * 1000 * 4 * 3, 0, 0, 0));
 }
 
+TEST(SeriesAccumulatorTest, CountsStayExactBeyondWhatAFloatHolds) {
+  constexpr double kMany = 1 << 24;
+  SeriesAccumulator series;
+  series.OnAlloc(0, 16, kMany, 1);
+  series.OnAlloc(0, 16, 1, 1);
+  series.OnFree(0, 1, 16, kMany, 1);
+  series.OnFree(0, 1, 16, 1, 1);
+  series.OnAlloc(0, 16, kMany, 1);
+  series.OnAlloc(0, 16, 1, 1);
+  series.Finish(1);
+  SiteSeries s;
+  series.Load(0, &s);
+  EXPECT_EQ(s.alloc_count[1], 2 * kMany + 2);
+  EXPECT_EQ(s.free_count[1], kMany + 1);
+  EXPECT_EQ(s.surv_count[1], kMany + 1);
+  EXPECT_EQ(s.surv_records[1], 2);
+}
+
 TEST(SeriesAccumulatorTest, TraitsTellSizesAndEvictions) {
   SeriesAccumulator series;
   for (int64_t step = 1; step <= 100; ++step) {
