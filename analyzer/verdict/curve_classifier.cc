@@ -11,6 +11,7 @@
 #include "analyzer/verdict/curve_models.h"
 #include "analyzer/verdict/curve_reading.h"
 #include "analyzer/verdict/forecast.h"
+#include "analyzer/verdict/judgement.h"
 #include "analyzer/verdict/statistics.h"
 #include "analyzer/verdict/thresholds.h"
 
@@ -65,20 +66,6 @@ class CurveJudge {
   const double epoch_;  // 0 when unknown
   const CurveModels models_;
 };
-
-Verdict With(Verdict base, VerdictKind kind, std::string why) {
-  base.kind = kind;
-  base.why = std::move(why);
-  return base;
-}
-
-Verdict Inconclusive(Verdict base, Reason reason, std::string why, std::optional<double> needs_steps) {
-  base.kind = VerdictKind::kInconclusive;
-  base.reason = reason;
-  base.why = std::move(why);
-  base.needs_steps = needs_steps;
-  return base;
-}
 
 Verdict Staircase(const Reading& reading, const CurveView& view, Verdict base) {
   base.evidence.event = reading.event;

@@ -10,6 +10,7 @@
 #include "analyzer/verdict/events.h"
 #include "analyzer/verdict/first_pass.h"
 #include "analyzer/verdict/forecast.h"
+#include "analyzer/verdict/judgement.h"
 #include "analyzer/verdict/lifetimes.h"
 #include "analyzer/verdict/retention_state.h"
 #include "analyzer/verdict/statistics.h"
@@ -66,20 +67,6 @@ class SiteJudge {
   int horizon_ = 0;     // W
   int mature_ = 0;      // M = T - W
 };
-
-Verdict With(Verdict base, VerdictKind kind, std::string why) {
-  base.kind = kind;
-  base.why = std::move(why);
-  return base;
-}
-
-Verdict Inconclusive(Verdict base, Reason reason, std::string why, std::optional<double> needs_steps) {
-  base.kind = VerdictKind::kInconclusive;
-  base.reason = reason;
-  base.why = std::move(why);
-  base.needs_steps = needs_steps;
-  return base;
-}
 
 Verdict SiteJudge::Judge() {
   Verdict base;

@@ -4,26 +4,9 @@
 
 #include <cstring>
 
+#include "preload/elf_hash.h"
+
 namespace plateau::python {
-namespace {
-
-uint32_t GnuHash(const char* name) {
-  uint32_t hash = 5381;
-  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<uint8_t>(*name);
-  return hash;
-}
-
-uint32_t SysvHash(const char* name) {
-  uint32_t hash = 0;
-  for (; *name != '\0'; ++name) {
-    hash = (hash << 4) + static_cast<uint8_t>(*name);
-    const uint32_t high = hash & 0xf0000000;
-    hash = (hash ^ (high >> 24)) & ~high;
-  }
-  return hash;
-}
-
-}  // namespace
 
 ModuleSymbols::ModuleSymbols(const dl_phdr_info& info) : bias_(info.dlpi_addr), begin_(UINTPTR_MAX) {
   const ElfW(Dyn)* dynamic = nullptr;

@@ -2,26 +2,12 @@
 
 #include <string.h>
 
+#include "preload/elf_hash.h"
+
 namespace plateau {
 namespace {
 
 constexpr uint16_t kHiddenVersion = 0x8000;
-
-uint32_t GnuHash(const char* name) {
-  uint32_t hash = 5381;
-  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<uint8_t>(*name);
-  return hash;
-}
-
-uint32_t SysvHash(const char* name) {
-  uint32_t hash = 0;
-  for (; *name != '\0'; ++name) {
-    hash = (hash << 4) + static_cast<uint8_t>(*name);
-    const uint32_t high = hash & 0xf0000000u;
-    hash = (hash ^ (high >> 24)) & ~high;
-  }
-  return hash;
-}
 
 }  // namespace
 
