@@ -38,6 +38,10 @@ inline uint64_t Now() {
 // Corrects ticks_per_second; called whenever both clocks were just read.
 void CalibrateClock(uint64_t tsc, uint64_t monotonic_ns);
 
+inline uint64_t TicksOfMs(uint64_t ms) {
+  return __atomic_load_n(&g_clock.ticks_per_second, __ATOMIC_RELAXED) / 1000 * ms;
+}
+
 }  // namespace plateau
 
 #endif  // PLATEAU_PRELOAD_CLOCK_H_

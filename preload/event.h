@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "preload/recording.h"
+#include "preload/sampler/sample_set.h"
 #include "preload/stack_capture.h"
 #include "preload/thread_buffer.h"
 #include "preload/thread_state.h"
@@ -62,7 +63,8 @@ struct ReallocEvent {
   bool record_new;  // the new size is chosen
   bool had_old;     // the old block was in the trace
   bool linked;      // the FREE says that an ALLOC or a cancel follows
-  uint64_t old_bytes;
+  bool folded_old;  // the old block is in the totals
+  SampledBlock old;
 };
 ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes);
 void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, const void* new_p, size_t bytes,

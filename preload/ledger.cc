@@ -29,10 +29,6 @@ constinit std::atomic<uint64_t> g_next_mallinfo_tsc{0};
 constinit char g_cgroup_current_path[512] = {};
 constinit uint64_t g_cgroup_limit_bytes = 0;
 
-uint64_t TicksOfMs(uint64_t ms) {
-  return __atomic_load_n(&g_clock.ticks_per_second, __ATOMIC_RELAXED) / 1000 * ms;
-}
-
 // The number behind `key` in text like "RssAnon:   123 kB".
 bool NumberAfter(const char* text, const char* key, uint64_t* value) {
   const char* p = std::strstr(text, key);

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "preload/early_blocks.h"
+#include "preload/fold_table.h"
 #include "preload/ledger.h"
 #include "preload/lifecycle.h"
 #include "preload/process_info.h"
@@ -29,6 +30,7 @@ __thread ThreadState t_thread
 constinit std::atomic<Phase> g_phase{Phase::kBoot};
 constinit Options g_options = {};
 constinit Rate g_rate = {};
+constexpr uint64_t kFirstExactFrom = 16 * 1024;  // when exact mode becomes sampling
 static_assert(std::is_trivially_destructible_v<Gate> && std::is_trivially_destructible_v<Rate>);
 
 namespace {
@@ -90,7 +92,7 @@ void RecordEarlyBlocks(ThreadBuffer* buffer) {
     trace::Totals* totals = buffer->totals();
     ++totals->alloc_calls;
     totals->alloc_bytes += bytes;
-    if (!exact && (bytes < exact_from || !g_sample_set.Insert(address, bytes))) return;
+    if (!exact && (bytes < exact_from || !g_sample_set.Insert(address, {bytes, 0, 0}))) return;
     ++totals->recorded_allocs;
     buffer->Append([&](trace::BlockWriter& w) {
       return w.Alloc({address, bytes, /*stack=*/0, /*is_realloc=*/false});
@@ -110,6 +112,7 @@ bool StartRecording(ThreadState& t) {
   g_rate.sample_bytes.store(g_options.sample_bytes, std::memory_order_relaxed);
   g_rate.coarsened.store(0, std::memory_order_relaxed);
   g_rate.full.store(false, std::memory_order_relaxed);
+  g_folds.Reset();
   g_pid = static_cast<uint32_t>(sys::Getpid());
   const ProgramName program = ReadProgramName();
   if (!g_sink.Open(g_options, program.view())) return false;
@@ -270,6 +273,14 @@ void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes) {
   g_sink.CountDrop(reason, events, bytes);
 }
 
+double WeightAt(uint32_t level, uint64_t bytes) {
+  const bool exact = g_options.mode == trace::Mode::kExact;
+  if (exact && level == 0) return 1;
+  const unsigned shift = 2 * (exact ? level - 1 : level);
+  const uint64_t exact_from = (exact ? kFirstExactFrom : g_options.exact_from) << shift;
+  return bytes >= exact_from || bytes == 0 ? 1 : GapRandom::Weight(bytes, g_options.sample_bytes << shift);
+}
+
 void KeepSizeLimit(ThreadBuffer* buffer) {
   const uint64_t limit = g_options.max_trace;
   if (limit == 0) return;
@@ -277,11 +288,13 @@ void KeepSizeLimit(ThreadBuffer* buffer) {
   // each stage lasts twice as long as the one before. What grows with the steps and not with the events
   // (marks, the ledger) may use the rest of the space too; the sink writes nothing beyond the limit.
   const uint64_t space = limit - limit / 16;
-  if (g_sink.file_bytes() > space && !g_rate.full.exchange(true, std::memory_order_relaxed)) {
+  if (g_sink.file_bytes() > space && g_rate.coarsened.load(std::memory_order_relaxed) > 0 &&
+      !g_rate.full.exchange(true, std::memory_order_relaxed)) {
     g_gate.records_all.store(0, std::memory_order_relaxed);
+    const trace::Mode mode = g_folds.Begin() ? trace::Mode::kFolded : trace::Mode::kOff;
     buffer->StampTime();
     buffer->Append([&](trace::BlockWriter& w) {
-      return w.Rate({trace::Mode::kOff, g_rate.exact_from.load(std::memory_order_relaxed),
+      return w.Rate({mode, g_rate.exact_from.load(std::memory_order_relaxed),
                      g_rate.sample_bytes.load(std::memory_order_relaxed)});
     });
     return;
@@ -295,7 +308,7 @@ void KeepSizeLimit(ThreadBuffer* buffer) {
   uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
   uint64_t sample_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
   if (exact_from == 0) {
-    exact_from = 16 * 1024;  // from exact to default mode
+    exact_from = kFirstExactFrom;  // from exact to default mode
   } else {
     exact_from *= 4;
     sample_bytes *= 4;

@@ -29,7 +29,7 @@ struct Rate {
   std::atomic<uint64_t> exact_from;
   std::atomic<uint64_t> sample_bytes;
   std::atomic<uint32_t> coarsened;  // how often the size limit made it coarser
-  std::atomic<bool> full;           // only the ledger, marks and counters go on
+  std::atomic<bool> full;           // only totals, the ledger, marks and counters go on
 };
 extern Rate g_rate;
 
@@ -55,10 +55,14 @@ void GiveBackSharedBuffer(ThreadState& t);
 
 void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes);
 
+// What a block of `bytes` that was chosen at that level of g_rate.coarsened stands for.
+double WeightAt(uint32_t level, uint64_t bytes);
+
 // After a block was written: makes the sampling coarser when the trace approaches its limit. In exact mode
 // the frees of what was recorded must all follow, so its traces still grow, slower. At 15/16 of the limit
-// events end, which a RATE record with Mode::kOff says; in default mode that takes thousands of times as long
-// as the first half did (docs/recording.md has the sum).
+// events are folded into totals, which a RATE record with Mode::kFolded says (kOff when there is no slot for
+// them); in default mode that takes thousands of times as long as the first half did (docs/recording.md has
+// the sum).
 void KeepSizeLimit(ThreadBuffer* buffer);
 
 // Sum of the exact counters of all threads.

@@ -370,6 +370,12 @@ uint64_t TraceSink::file_bytes() const {
   return header_ == nullptr ? 0 : __atomic_load_n(&header_->data_end, __ATOMIC_RELAXED);
 }
 
+uint64_t TraceSink::BytesLeft() const {
+  if (header_ == nullptr) return 0;
+  const uint64_t limit = header_->max_trace_bytes, used = file_bytes();
+  return limit == 0 ? UINT64_MAX : limit > used ? limit - used : 0;
+}
+
 void TraceSink::CountDrop(trace::DropReason reason, uint64_t events, uint64_t bytes) {
   if (header_ == nullptr) return;
   __atomic_fetch_add(&header_->dropped_events[static_cast<size_t>(reason)], events, __ATOMIC_RELAXED);

@@ -63,6 +63,8 @@ class TraceSink {
   bool shared() const { return shared_; }
   // Bytes of the file in use.
   uint64_t file_bytes() const;
+  // Until the size limit; as many as one likes when there is none.
+  uint64_t BytesLeft() const;
   const char* path() const { return path_; }
 
   void CountDrop(trace::DropReason reason, uint64_t events, uint64_t bytes);

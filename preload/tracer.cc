@@ -2,6 +2,7 @@
 
 #include "preload/definitions.h"
 #include "preload/event.h"
+#include "preload/fold_table.h"
 #include "preload/ledger.h"
 #include "preload/sampler/sample_set.h"
 #include "preload/torch/mark_site.h"
@@ -13,7 +14,7 @@ namespace {
 // Whether an allocation is recorded. Draws the next gap when the countdown ends here.
 [[gnu::always_inline]] inline bool Choose(ThreadState& t, size_t bytes, ThreadBuffer* buffer) {
   const uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
-  if (g_rate.full.load(std::memory_order_relaxed)) [[unlikely]] {
+  if (g_rate.full.load(std::memory_order_relaxed) && !g_folds.active()) [[unlikely]] {
     Drop(trace::DropReason::kLimit, 1, bytes);
     return false;
   }
@@ -31,6 +32,16 @@ namespace {
 
 bool IsExact() { return g_options.mode == trace::Mode::kExact; }
 
+// Whether what is chosen is remembered by its address. In exact mode it is since sampling began, for the
+// totals.
+bool IsSampled() { return g_rate.exact_from.load(std::memory_order_relaxed) != 0; }
+
+bool IsFolding() { return g_rate.full.load(std::memory_order_relaxed) && g_folds.active(); }
+
+SampledBlock SampleOf(size_t bytes, uint32_t stack) {
+  return {bytes, stack, g_rate.coarsened.load(std::memory_order_relaxed)};
+}
+
 // The time stamp for an event inside pymalloc. Its users hold the interpreter's lock, so a stamp whenever
 // another thread comes puts the events of all threads in their order.
 uint64_t TimeOfIn(ThreadBuffer* buffer) {
@@ -40,6 +51,11 @@ uint64_t TimeOfIn(ThreadBuffer* buffer) {
     return buffer->TimeFor(0);
   last_stream.store(buffer->stream(), std::memory_order_relaxed);
   return Now();
+}
+
+void FoldAlloc(ThreadBuffer* buffer, const SampledBlock& sample) {
+  g_folds.Alloc(sample);
+  g_folds.MaybeWrite(buffer);
 }
 
 bool IsFull() {
@@ -87,11 +103,16 @@ namespace {
   ++totals->alloc_calls;
   totals->alloc_bytes += bytes;
   if (!Choose(t, bytes, buffer)) return ReleaseBuffer(t);
-  if (!IsExact() && !g_sample_set.Insert(address, bytes)) {
+  const uint32_t stack = StackOf(t, CallerOfFrame(frame));
+  if (IsSampled() && !g_sample_set.Insert(address, SampleOf(bytes, stack))) {
     Drop(trace::DropReason::kContended, 1, bytes);
     return ReleaseBuffer(t);
   }
-  WriteAlloc(buffer, {address, bytes, StackOf(t, CallerOfFrame(frame)), /*is_realloc=*/false});
+  if (IsFolding()) [[unlikely]] {
+    FoldAlloc(buffer, SampleOf(bytes, stack));
+    return ReleaseBuffer(t);
+  }
+  WriteAlloc(buffer, {address, bytes, stack, /*is_realloc=*/false});
   ReleaseBuffer(t);
 }
 
@@ -118,10 +139,15 @@ void RecordFree(ThreadState& t, const void* p) {
   trace::Totals* totals = buffer->totals();
   ++totals->free_calls;
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-  uint64_t bytes = 0;
-  if (!IsExact()) {
-    if (!g_sample_set.Erase(address, &bytes)) return ReleaseBuffer(t);
-    totals->freed_bytes += bytes;
+  if (IsSampled()) {
+    SampledBlock sample = {};
+    const bool is_known = g_sample_set.Erase(address, &sample);
+    if (!is_known && !IsExact()) return ReleaseBuffer(t);
+    totals->freed_bytes += sample.bytes;
+    if (IsFolding()) [[unlikely]] {
+      if (is_known) g_folds.Free(sample);
+      return ReleaseBuffer(t);
+    }
   }
   if (IsFull()) return ReleaseBuffer(t);
   const uint64_t tsc = IsExact() ? buffer->TimeFor(0) : Now();
@@ -138,12 +164,16 @@ ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes) {
   trace::Totals* totals = buffer->totals();
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   event.record_new = Choose(t, bytes, buffer);
-  event.had_old = (IsExact() || g_sample_set.Erase(address, &event.old_bytes)) && !IsFull();
+  const bool is_known = IsSampled() && g_sample_set.Erase(address, &event.old);
+  event.folded_old = is_known && IsFolding();
+  if (event.folded_old) [[unlikely]]
+    g_folds.Free(event.old);
+  event.had_old = (IsExact() || is_known) && !IsFolding() && !IsFull();
   if (event.had_old) {
     event.linked = event.record_new;
     const uint64_t tsc = IsExact() ? buffer->TimeFor(0) : Now();
     buffer->Append([&](trace::BlockWriter& w) { return w.Free({address, event.linked}, tsc); });
-    totals->freed_bytes += event.old_bytes;
+    totals->freed_bytes += event.old.bytes;
     ++totals->recorded_frees;
   }
   ++totals->free_calls;
@@ -162,16 +192,17 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
   if (new_p == nullptr) {
     // Nothing was freed after all.
     --totals->free_calls;
+    if (event.folded_old || (event.had_old && event.old.bytes != 0)) g_sample_set.Insert(address, event.old);
+    if (event.folded_old) g_folds.Alloc(event.old);
     if (event.had_old) {
       --totals->recorded_frees;
-      totals->freed_bytes -= event.old_bytes;
-      if (!IsExact()) g_sample_set.Insert(address, event.old_bytes);
+      totals->freed_bytes -= event.old.bytes;
       if (event.linked) {
         buffer->Append([](trace::BlockWriter& w) { return w.ReallocCancel(); });
       } else {
         const uint32_t stack = StackOf(t, CallerOfFrame(frame));
         buffer->Append([&](trace::BlockWriter& w) {
-          return w.Alloc({address, event.old_bytes, stack, /*is_realloc=*/false}, Now());
+          return w.Alloc({address, event.old.bytes, stack, /*is_realloc=*/false}, Now());
         });
         ++totals->recorded_allocs;
       }
@@ -181,11 +212,15 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
   ++totals->alloc_calls;
   totals->alloc_bytes += bytes;
   if (event.record_new) {
-    if (!IsExact() && !g_sample_set.Insert(address, bytes)) {
+    const uint32_t stack = StackOf(t, CallerOfFrame(frame));
+    if (IsSampled() && !g_sample_set.Insert(address, SampleOf(bytes, stack))) {
       Drop(trace::DropReason::kContended, 1, bytes);
       return ReleaseBuffer(t);
     }
-    const uint32_t stack = StackOf(t, CallerOfFrame(frame));
+    if (IsFolding() && !event.linked) [[unlikely]] {
+      FoldAlloc(buffer, SampleOf(bytes, stack));
+      return ReleaseBuffer(t);
+    }
     const uint64_t tsc = IsExact() ? buffer->TimeFor(bytes) : Now();
     buffer->Append([&](trace::BlockWriter& w) {
       return w.Alloc({address, bytes, stack, event.linked}, tsc);
@@ -221,6 +256,7 @@ void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, 
   if (kind == trace::MarkKind::kStep || kind == trace::MarkKind::kExplicitStep ||
       kind == trace::MarkKind::kEpoch) {
     SampleLedger(scope.buffer(), LedgerReason::kMark);
+    g_folds.MaybeWrite(scope.buffer());
   }
 }
 

@@ -57,6 +57,8 @@ const char* ModeName(trace::Mode mode) {
       return "exact";
     case trace::Mode::kOff:
       return "off";
+    case trace::Mode::kFolded:
+      return "folded";
   }
   return "unknown";
 }
@@ -193,6 +195,12 @@ std::string RecordToText(const trace::Record& r) {
       break;
     case RecordKind::kFreeIn:
       line.Number("source", static_cast<uint64_t>(r.free_in.source)).Hex("address", r.free_in.address);
+      break;
+    case RecordKind::kFoldTotals:
+    case RecordKind::kFoldRow:
+      line.Number("stack", r.fold_totals.stack).Number("allocs_256", r.fold_totals.alloc_count_256);
+      line.Number("alloc_bytes", r.fold_totals.alloc_bytes).Number("frees_256", r.fold_totals.free_count_256);
+      line.Number("free_bytes", r.fold_totals.free_bytes);
       break;
     case RecordKind::kFold:
       line.Number("stack", r.fold.stack).Number("step", r.fold.step).Number("allocs", r.fold.alloc_count);

@@ -57,6 +57,8 @@ absl::Status DecodeEvents(const reader::TraceReader& reader, const reader::Block
       case RecordKind::kBreak:
       case RecordKind::kDevice:
       case RecordKind::kFold:
+      case RecordKind::kFoldTotals:
+      case RecordKind::kFoldRow:
         block->events.push_back(
             {r.tsc, 0, block->records.size(), 0, r.kind, static_cast<uint8_t>(timed | kEventRare)});
         block->records.push_back(r);

@@ -214,12 +214,17 @@ void HeapAccounts::Fold(const trace::FoldRecord& fold) {
   const uint32_t row = RowOf(Pool::kHeap, fold.stack);
   StackRow& r = totals_.row(row);
   const uint32_t bucket = static_cast<uint32_t>(std::min<uint64_t>(fold.step, bucket_));
-  const double born = static_cast<double>(fold.alloc_bytes), died = static_cast<double>(fold.free_bytes);
-  const double born_count = static_cast<double>(fold.alloc_count),
-               died_count = static_cast<double>(fold.free_count);
+  // Each event was rounded to whole bytes when it was folded; no more ends than there is.
+  const auto at_most = [](uint64_t died, double there) {
+    return std::min(static_cast<double>(died), std::max(there, 0.0));
+  };
+  const double born = static_cast<double>(fold.alloc_bytes);
+  const double died = at_most(fold.free_bytes, r.live_bytes + born);
+  const double born_count = static_cast<double>(fold.alloc_count);
+  const double died_count = at_most(fold.free_count, r.live_count + born_count);
   if (observer_ != nullptr && fold.alloc_count > 0)
     observer_->OnAlloc(r.site, born / born_count, born_count, bucket);
-  if (observer_ != nullptr && fold.free_count > 0) {
+  if (observer_ != nullptr && died_count > 0) {
     observer_->OnFree(r.site, bucket, died / died_count, died_count, bucket, true);
   }
   r.alloc_bytes += born;

@@ -73,10 +73,18 @@ class HeapMatcher {
     bool operator>(const Doomed& other) const { return latest > other.latest; }
   };
 
+  // What a stack did up to a moment since folding began.
+  struct Folded {
+    trace::FoldTotalsRecord totals = {};
+    uint32_t bucket = 0;
+  };
+
   // Loads what the events behind this one need.
   void Prefetch(const Event* event);
   void Tick(uint64_t tsc);
   void Rare(const trace::Record& record);
+  void FoldTotals(const trace::FoldTotalsRecord& record);
+  void FoldRows();
 
   void Alloc(const EventRun& run, size_t i);
   void Free(const EventRun& run, size_t i);
@@ -125,6 +133,9 @@ class HeapMatcher {
   OwedFrees waiting_;                           // came before the allocations they belong to
   std::priority_queue<Doomed, std::vector<Doomed>, std::greater<>> doomed_;
   const bool is_multi_stream_;
+  absl::flat_hash_map<uint32_t, Folded> folded_;    // by stack
+  std::vector<trace::FoldTotalsRecord> fold_rows_;  // of the end of the recording
+  uint32_t folded_from_ = 0;                        // the bucket in which folding began
   bool has_retained_ = false;
   uint32_t bucket_ = 0;
   size_t ledger_next_ = 0;

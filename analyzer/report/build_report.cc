@@ -103,6 +103,14 @@ class ReportBuilder {
       notes_.push_back(absl::StrCat(pass.reader->path(),
                                     ": sampling was made coarser to keep the size limit, last period ",
                                     FormatBytes(last.rate.sample_bytes)));
+      if (last.rate.mode == trace::Mode::kFolded) {
+        notes_.push_back(
+            absl::StrFormat("%s: from %.3g s on the recording holds totals of each site instead of events, "
+                            "to keep the size limit",
+                            pass.reader->path(), pass.reader->SecondsSinceStart(last.tsc)));
+        std::optional<double>& first = model_.recording.totals_only_from_seconds;
+        first = std::min(first.value_or(1e18), pass.reader->SecondsSinceStart(last.tsc));
+      }
       if (last.rate.mode == trace::Mode::kOff) {
         notes_.push_back(absl::StrFormat(
             "%s: the size limit was reached after %.0f s; later allocations are in the totals only",

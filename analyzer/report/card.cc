@@ -266,6 +266,9 @@ class Card {
       absl::StrAppend(&text, ", sampled below ", FormatBytes(r.exact_from_bytes));
     }
     if (!model_.steps.source.empty()) absl::StrAppend(&text, "; steps from ", model_.steps.source);
+    if (r.totals_only_from_seconds.has_value()) {
+      absl::StrAppend(&text, "; totals only from ", FormatDuration(*r.totals_only_from_seconds), " on");
+    }
     absl::StrAppend(&text, "; ", LossesInWords(model_.losses));
     if (!r.ending.empty()) absl::StrAppend(&text, "; ", r.ending);
     Section("Recorded", text, 2);

@@ -49,6 +49,8 @@ struct RecordingInfo {
   uint64_t trace_bytes = 0;
   uint64_t trace_files = 0;
   uint64_t events = 0;
+  // From then on a trace had no room for events and holds totals of its sites; the first of all traces.
+  std::optional<double> totals_only_from_seconds;
   std::vector<std::string> sources;  // "malloc", "mmap", "pymalloc", "torch", "cuda runtime", ...
   std::vector<std::string> notes;    // coarsened sampling, missing symbols, ...; one sentence each
   std::vector<std::pair<std::string, std::string>> environment;  // host, kernel, python, torch, ...

@@ -28,7 +28,7 @@ void BM_SampleSet_MayContain(benchmark::State& state) {
   const std::vector<uintptr_t> pointers = FreedPointers(state.range(0) != 0);
   g_sample_set.Clear();
   for (int64_t i = 0; i < state.range(1); ++i) {
-    g_sample_set.Insert(HeapAddress(2'000'000 + static_cast<uint64_t>(i) * 7), 1);
+    g_sample_set.Insert(HeapAddress(2'000'000 + static_cast<uint64_t>(i) * 7), {1, 0, 0});
   }
   size_t at = 0;
   for (auto _ : state) {
@@ -41,12 +41,12 @@ void BM_SampleSet_MayContain(benchmark::State& state) {
 void BM_SampleSet_InsertErase(benchmark::State& state) {
   g_sample_set.Clear();
   const auto live = static_cast<uint64_t>(state.range(0));
-  for (uint64_t i = 0; i < live; ++i) g_sample_set.Insert(HeapAddress(i), 1);
+  for (uint64_t i = 0; i < live; ++i) g_sample_set.Insert(HeapAddress(i), {1, 0, 0});
   uint64_t next = live;
   for (auto _ : state) {
-    uint64_t bytes = 0;
-    g_sample_set.Insert(HeapAddress(next), 1);
-    benchmark::DoNotOptimize(g_sample_set.Erase(HeapAddress(next - live), &bytes));
+    SampledBlock sample = {};
+    g_sample_set.Insert(HeapAddress(next), {1, 0, 0});
+    benchmark::DoNotOptimize(g_sample_set.Erase(HeapAddress(next - live), &sample));
     ++next;
   }
   g_sample_set.Clear();

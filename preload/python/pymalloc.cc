@@ -98,15 +98,15 @@ void Sample(void* p, size_t bytes, const void* frame) {
     return;
   }
   if (p == nullptr || bytes > g_small_bytes.load(std::memory_order_relaxed) || !Enabled() || InHook()) return;
-  if (!g_samples.Insert(reinterpret_cast<uintptr_t>(p), bytes)) return;
+  if (!g_samples.Insert(reinterpret_cast<uintptr_t>(p), {bytes, 0, 0})) return;
   CountPool(p, 1);
   RecordAllocIn(trace::AllocSource::kPymalloc, p, bytes, frame);
 }
 
 [[gnu::noinline]] void ReleaseSlow(void* p) {
-  uint64_t bytes;
+  SampledBlock sample;
   if (!g_samples.MayContain(reinterpret_cast<uintptr_t>(p)) ||
-      !g_samples.Erase(reinterpret_cast<uintptr_t>(p), &bytes)) {
+      !g_samples.Erase(reinterpret_cast<uintptr_t>(p), &sample)) {
     return;
   }
   CountPool(p, -1);

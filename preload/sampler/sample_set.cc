@@ -8,7 +8,7 @@
 namespace plateau {
 namespace {
 
-constexpr size_t kFirstCapacity = 256;  // one page
+constexpr size_t kFirstCapacity = 128;  // less than a page
 constexpr uint8_t kSaturated = 255;
 
 }  // namespace
@@ -57,18 +57,18 @@ bool SampleSet::Grow(Shard& shard) {
   return true;
 }
 
-bool SampleSet::Insert(uintptr_t address, uint64_t bytes) {
+bool SampleSet::Insert(uintptr_t address, const SampledBlock& sample) {
   Shard& shard = ShardOf(address);
   SpinLockHolder holder(shard.lock);
   if (!holder) return false;
   if (Entry* known = Find(shard, address)) {  // its free was never seen
-    known->bytes = bytes;
+    known->sample = sample;
     return true;
   }
   if (shard.count * 8 >= shard.capacity * 5 && !Grow(shard)) return false;
   size_t at = Home(shard, address);
   while (shard.entries[at].address != 0) at = (at + 1) & (shard.capacity - 1);
-  shard.entries[at] = {address, bytes};
+  shard.entries[at] = {address, sample};
   ++shard.count;
   Count(address);
   return true;
@@ -89,13 +89,13 @@ void SampleSet::Remove(Shard& shard, Entry* entry) {
   --shard.count;
 }
 
-bool SampleSet::Erase(uintptr_t address, uint64_t* bytes) {
+bool SampleSet::Erase(uintptr_t address, SampledBlock* sample) {
   Shard& shard = ShardOf(address);
   SpinLockHolder holder(shard.lock);
   if (!holder) return false;
   Entry* entry = Find(shard, address);
   if (entry == nullptr) return false;
-  *bytes = entry->bytes;
+  *sample = entry->sample;
   Remove(shard, entry);
   Uncount(address);
   return true;

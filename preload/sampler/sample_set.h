@@ -1,7 +1,7 @@
 // The live blocks that are in the trace, in default mode: what free() asks about every pointer.
 //
 //   free(p):  filter_[hash(p)] == 0   -> not sampled, 1 ns, the usual case
-//             else look into the table -> size, and out of the set
+//             else look into the table -> size and stack, and out of the set
 //
 // The filter counts how many members hash to a byte; a byte that reaches 255 stays there. The table is
 // sharded, each shard open addressing with its own lock and growth, from our own pages.
@@ -20,6 +20,13 @@
 
 namespace plateau {
 
+// What is known of a member: for its FREE, and for the totals when its birth is no event any more.
+struct SampledBlock {
+  uint64_t bytes;
+  uint32_t stack;
+  uint32_t rate_level;  // how often the rate had been made coarser when it was chosen
+};
+
 class SampleSet {
  public:
   static constexpr unsigned kLog2Filter = 18;
@@ -31,9 +38,9 @@ class SampleSet {
     return filter_[FilterIndex(address)].load(std::memory_order_relaxed) != 0;
   }
 
-  bool Insert(uintptr_t address, uint64_t bytes);
-  // True when the block was a member; `bytes` is what Insert() was given.
-  bool Erase(uintptr_t address, uint64_t* bytes);
+  bool Insert(uintptr_t address, const SampledBlock& sample);
+  // True when the block was a member; `sample` is what Insert() was given.
+  bool Erase(uintptr_t address, SampledBlock* sample);
   bool Contains(uintptr_t address);
 
   // Sends the frees of `address` to the slow path, without making it a member.
@@ -53,7 +60,7 @@ class SampleSet {
  private:
   struct Entry {
     uintptr_t address;  // 0: free
-    uint64_t bytes;
+    SampledBlock sample;
   };
   struct alignas(64) Shard {
     SpinLock lock;

@@ -44,6 +44,17 @@ class GapRandom {
            static_cast<double>(old_mean);
   }
 
+  // How many requests of `bytes` a sampled one stands for: 1 / (1 - e^-x), x = bytes / mean.
+  static double Weight(uint64_t bytes, uint64_t mean_bytes) {
+    const double x = static_cast<double>(bytes) / static_cast<double>(mean_bytes);
+    if (x > 40) return 1;
+    // 1 - e^-y for a small y; then 1 - e^-2y = q (2 - q)
+    const double y = x / 4096;
+    double q = y * (1 - y / 2 * (1 - y / 3 * (1 - y / 4)));
+    for (int i = 0; i < 12; ++i) q *= 2 - q;
+    return 1 / q;
+  }
+
   // Natural logarithm of a positive normal number, to 1e-9 relative to 1.
   static double Log(double x) {
     uint64_t bits = std::bit_cast<uint64_t>(x);

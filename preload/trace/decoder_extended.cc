@@ -1,4 +1,7 @@
 // Extended records: those that carry their length.
+#include <cstddef>
+#include <cstring>
+
 #include "preload/trace/decoder.h"
 #include "preload/trace/varint.h"
 
@@ -208,6 +211,24 @@ bool RecordReader::NextExt(uint32_t kind, Record* record) {
       record->fold.free_count = f.Number();
       record->fold.free_bytes = f.Number();
       break;
+    case ExtKind::kFoldTotals:
+      record->kind = RecordKind::kFoldTotals;
+      record->fold_totals.stack = f.Number32();
+      record->fold_totals.alloc_count_256 = f.Number();
+      record->fold_totals.alloc_bytes = f.Number();
+      record->fold_totals.free_count_256 = f.Number();
+      record->fold_totals.free_bytes = f.Number();
+      break;
+    case ExtKind::kFoldRow: {
+      constexpr size_t kHead = offsetof(FoldRow, reserved);
+      FoldRow row;
+      if (static_cast<size_t>(end_ - p_) < sizeof(row) - kHead) return false;
+      std::memcpy(reinterpret_cast<uint8_t*>(&row) + kHead, p_, sizeof(row) - kHead);
+      record->kind = RecordKind::kFoldRow;
+      record->fold_totals = {row.stack, row.alloc_count_256, row.alloc_bytes, row.free_count_256,
+                             row.free_bytes};
+      break;
+    }
     case ExtKind::kTotals:
       record->kind = RecordKind::kTotals;
       record->totals.totals.alloc_calls = f.Number();

@@ -80,6 +80,10 @@ class BlockWriter {
   bool CopiedPages(std::string_view runs);  // cut to kMaxValueBytes
   bool Fork(uint32_t child_pid);
   bool Fold(const FoldRecord& record);
+  bool FoldTotals(const FoldTotalsRecord& record);
+  // A record that the caller raises in place later; null when there is no room. Its numbers are aligned in a
+  // block that has no other records.
+  FoldRow* FoldTableRow(uint32_t stack);
   bool TotalsSnapshot(const Totals& totals);
   // A record of any kind, for kinds that are newer than this writer and for tests.
   bool Ext(uint32_t kind, std::string_view payload);

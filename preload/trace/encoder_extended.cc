@@ -265,6 +265,28 @@ bool BlockWriter::Fold(const FoldRecord& record) {
                     .Done();
 }
 
+bool BlockWriter::FoldTotals(const FoldTotalsRecord& record) {
+  ExtRecord ext(this, ExtKind::kFoldTotals, 5 * kMaxVarintBytes);
+  return ext && ext.Number(record.stack)
+                    .Number(record.alloc_count_256)
+                    .Number(record.alloc_bytes)
+                    .Number(record.free_count_256)
+                    .Number(record.free_bytes)
+                    .Done();
+}
+
+FoldRow* BlockWriter::FoldTableRow(uint32_t stack) {
+  if (!HasRoom(sizeof(FoldRow))) return nullptr;
+  FoldRow contents = {};
+  contents.tag = Tag(Op::kExt, static_cast<uint8_t>(ExtKind::kFoldRow));
+  contents.length = sizeof(FoldRow) - 2;
+  contents.stack = stack;
+  std::memcpy(out_, &contents, sizeof(contents));
+  auto* row = reinterpret_cast<FoldRow*>(out_);
+  Commit(out_ + sizeof(contents));
+  return row;
+}
+
 bool BlockWriter::TotalsSnapshot(const Totals& totals) {
   ExtRecord ext(this, ExtKind::kTotals, 6 * kMaxVarintBytes);
   return ext && ext.Number(totals.alloc_calls)

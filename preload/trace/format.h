@@ -34,7 +34,7 @@ inline constexpr size_t kExtentBytes = kSlotBytes * kSlotsPerExtent;
 inline constexpr size_t kMaxExtents = 256;  // 4096 threads at a time with a kill-safe slot
 
 // How allocations were chosen.
-enum class Mode : uint8_t { kDefault = 0, kExact = 1, kOff = 2 };
+enum class Mode : uint8_t { kDefault = 0, kExact = 1, kOff = 2, kFolded = 3 };  // kFolded: totals only
 
 // Why something is not in the trace. Each has an event and a byte counter in the header.
 enum class DropReason : uint8_t {
@@ -243,7 +243,23 @@ enum class ExtKind : uint32_t {
   kFold = 23,           // totals of folded events: step, stack, bytes and counts
   kTotals = 24,         // snapshot of the exact counters
   kCopiedPages = 25,    // of a forked child: runs of inherited pages that it no longer shares
+  kFoldTotals = 26,     // of one stack since folding began: counts in 1/256 and bytes
+  kFoldRow = 27,        // the same as a FoldRow, raised in place: what is true when the recording ends
 };
+
+// A whole FOLD_ROW: of fixed width, so that in a block of nothing else every number is aligned and can be
+// raised by one store.
+struct FoldRow {
+  uint8_t tag;
+  uint8_t length;  // of what follows
+  uint16_t reserved;
+  uint32_t stack;
+  uint64_t alloc_count_256;
+  uint64_t alloc_bytes;
+  uint64_t free_count_256;
+  uint64_t free_bytes;
+};
+static_assert(sizeof(FoldRow) == 40);
 
 enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3, kArena = 4 };  // kArena: of pymalloc
 

@@ -184,6 +184,15 @@ struct FoldRecord {
   uint64_t free_bytes;
 };
 
+// What one stack has done since folding began; of sampled blocks, each with the weight it stands for.
+struct FoldTotalsRecord {
+  uint32_t stack;
+  uint64_t alloc_count_256;  // in units of 1/256
+  uint64_t alloc_bytes;
+  uint64_t free_count_256;
+  uint64_t free_bytes;
+};
+
 struct TotalsRecord {
   Totals totals;
 };
@@ -226,6 +235,8 @@ enum class RecordKind : uint8_t {
   kFold,
   kTotals,
   kCopiedPages,
+  kFoldTotals,
+  kFoldRow,  // a FoldTotalsRecord as of the end of the recording
   kUnknown,  // a kind from a later version: skipped, `unknown_kind` says which
 };
 
@@ -260,6 +271,7 @@ struct Record {
     AllocInRecord alloc_in;
     FreeInRecord free_in;
     FoldRecord fold;
+    FoldTotalsRecord fold_totals;  // kFoldRow too
     TotalsRecord totals;
     CopiedPagesRecord copied_pages;
     uint32_t unknown_kind;

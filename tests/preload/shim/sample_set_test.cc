@@ -18,37 +18,39 @@ class SampleSetTest : public ::testing::Test {
 constexpr uintptr_t Address(uint64_t i) { return 0x7f0000000000 + i * 48; }
 
 TEST_F(SampleSetTest, MembersAreFoundAndForgotten) {
-  uint64_t bytes = 0;
+  SampledBlock sample = {};
   EXPECT_FALSE(g_sample_set.MayContain(Address(1)));
-  ASSERT_TRUE(g_sample_set.Insert(Address(1), 10001));
+  ASSERT_TRUE(g_sample_set.Insert(Address(1), {10001, 7, 2}));
   EXPECT_TRUE(g_sample_set.MayContain(Address(1)));
   EXPECT_TRUE(g_sample_set.Contains(Address(1)));
   EXPECT_FALSE(g_sample_set.Contains(Address(2)));
-  ASSERT_TRUE(g_sample_set.Erase(Address(1), &bytes));
-  EXPECT_EQ(bytes, 10001u);
-  EXPECT_FALSE(g_sample_set.Erase(Address(1), &bytes));
+  ASSERT_TRUE(g_sample_set.Erase(Address(1), &sample));
+  EXPECT_EQ(sample.bytes, 10001u);
+  EXPECT_EQ(sample.stack, 7u);
+  EXPECT_EQ(sample.rate_level, 2u);
+  EXPECT_FALSE(g_sample_set.Erase(Address(1), &sample));
   EXPECT_FALSE(g_sample_set.MayContain(Address(1)));
 }
 
 TEST_F(SampleSetTest, AnAddressThatComesBackIsOneMember) {
-  ASSERT_TRUE(g_sample_set.Insert(Address(1), 10001));
-  ASSERT_TRUE(g_sample_set.Insert(Address(1), 10002));
+  ASSERT_TRUE(g_sample_set.Insert(Address(1), {10001, 7, 2}));
+  ASSERT_TRUE(g_sample_set.Insert(Address(1), {10002, 7, 2}));
   EXPECT_EQ(g_sample_set.size(), 1u);
-  uint64_t bytes = 0;
-  ASSERT_TRUE(g_sample_set.Erase(Address(1), &bytes));
-  EXPECT_EQ(bytes, 10002u);
+  SampledBlock sample = {};
+  ASSERT_TRUE(g_sample_set.Erase(Address(1), &sample));
+  EXPECT_EQ(sample.bytes, 10002u);
 }
 
 // A million live samples in 2^18 counters: counters overflow into "stays full", and no free is lost.
 TEST_F(SampleSetTest, SaturatedFilterLosesNoFree) {
   constexpr uint64_t kMembers = 1'000'000;
-  for (uint64_t i = 0; i < kMembers; ++i) ASSERT_TRUE(g_sample_set.Insert(Address(i), i + 1));
+  for (uint64_t i = 0; i < kMembers; ++i) ASSERT_TRUE(g_sample_set.Insert(Address(i), {i + 1, 7, 2}));
   EXPECT_EQ(g_sample_set.size(), kMembers);
   for (uint64_t i = 0; i < kMembers; ++i) {
-    uint64_t bytes = 0;
+    SampledBlock sample = {};
     ASSERT_TRUE(g_sample_set.MayContain(Address(i)));
-    ASSERT_TRUE(g_sample_set.Erase(Address(i), &bytes));
-    ASSERT_EQ(bytes, i + 1);
+    ASSERT_TRUE(g_sample_set.Erase(Address(i), &sample));
+    ASSERT_EQ(sample.bytes, i + 1);
   }
   EXPECT_EQ(g_sample_set.size(), 0u);
 }
@@ -56,15 +58,15 @@ TEST_F(SampleSetTest, SaturatedFilterLosesNoFree) {
 TEST_F(SampleSetTest, ManyHandsOnOneCounterEndAtZeroOrFull) {
   // 400 members with the same filter byte drive it to 255 and keep it there.
   std::vector<uintptr_t> same;
-  g_sample_set.Insert(Address(0), 1);
+  g_sample_set.Insert(Address(0), {1, 7, 2});
   for (uint64_t i = 1; same.size() < 400; ++i) {
     if (g_sample_set.MayContain(Address(i))) same.push_back(Address(i));
   }
-  for (uintptr_t address : same) ASSERT_TRUE(g_sample_set.Insert(address, 2));
-  uint64_t bytes;
-  for (uintptr_t address : same) ASSERT_TRUE(g_sample_set.Erase(address, &bytes));
+  for (uintptr_t address : same) ASSERT_TRUE(g_sample_set.Insert(address, {2, 7, 2}));
+  SampledBlock sample;
+  for (uintptr_t address : same) ASSERT_TRUE(g_sample_set.Erase(address, &sample));
   EXPECT_TRUE(g_sample_set.MayContain(Address(0)));  // still a member, must still be asked about
-  ASSERT_TRUE(g_sample_set.Erase(Address(0), &bytes));
+  ASSERT_TRUE(g_sample_set.Erase(Address(0), &sample));
   EXPECT_TRUE(g_sample_set.MayContain(Address(0)));  // saturated: slower, never wrong
 }
 
@@ -83,11 +85,11 @@ TEST_F(SampleSetTest, ThreadsDoNotDisturbEachOther) {
     threads.emplace_back([t, &wrong] {
       for (uint64_t round = 0; round < 20; ++round) {
         for (uint64_t i = 0; i < 2000; ++i) {
-          if (!g_sample_set.Insert(Address(t * 1'000'000 + i), t * 10 + 1)) ++wrong;
+          if (!g_sample_set.Insert(Address(t * 1'000'000 + i), {t * 10 + 1, 7, 2})) ++wrong;
         }
         for (uint64_t i = 0; i < 2000; ++i) {
-          uint64_t bytes = 0;
-          if (!g_sample_set.Erase(Address(t * 1'000'000 + i), &bytes) || bytes != t * 10 + 1) ++wrong;
+          SampledBlock sample = {};
+          if (!g_sample_set.Erase(Address(t * 1'000'000 + i), &sample) || sample.bytes != t * 10 + 1) ++wrong;
         }
       }
     });
