@@ -70,5 +70,14 @@ TEST(GapRandom, NothingIsSampledForNoBytes) {
   for (int i = 0; i < 1000; ++i) EXPECT_GE(countdown -= 0, 0);
 }
 
+TEST(GapRandom, WeightIsTheInverseOfTheProbability) {
+  for (const uint64_t mean : {uint64_t{1024}, uint64_t{512} << 10, uint64_t{512} << 34}) {
+    for (uint64_t bytes = 1; bytes < 64 * mean && bytes < uint64_t{1} << 40; bytes = bytes * 3 + 1) {
+      const double expected = -1 / std::expm1(-static_cast<double>(bytes) / static_cast<double>(mean));
+      EXPECT_NEAR(GapRandom::Weight(bytes, mean) / expected, 1, 1e-9) << bytes << " of " << mean;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plateau

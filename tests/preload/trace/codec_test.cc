@@ -202,6 +202,7 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   ASSERT_TRUE(w.FreeIn({static_cast<AllocSource>(2), 0x2000}));
   ASSERT_TRUE(w.Fold({1, 2, 3, 4, 5, 6}));
   ASSERT_TRUE(w.TotalsSnapshot({1, 2, 3, 4, 5, 6}));
+  ASSERT_TRUE(w.FoldTotals({9, 256, 10001, 512, UINT64_MAX}));
   ASSERT_TRUE(w.CopiedPages("\x10\x03\x05\x01"));
 
   const auto r = ReadAll(block);
@@ -243,9 +244,28 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   EXPECT_EQ(r[i++].free_in.address, 0x2000u);
   EXPECT_EQ(r[i++].fold.free_bytes, 6u);
   EXPECT_EQ(r[i++].totals.totals.recorded_frees, 6u);
+  EXPECT_EQ(r[i].fold_totals.alloc_bytes, 10001u);
+  EXPECT_EQ(r[i].fold_totals.free_count_256, 512u);
+  EXPECT_EQ(r[i++].fold_totals.free_bytes, UINT64_MAX);
   EXPECT_EQ(r[i].kind, RecordKind::kCopiedPages);
   EXPECT_EQ(r[i++].copied_pages.runs, "\x10\x03\x05\x01");
   EXPECT_EQ(i, r.size());
+}
+
+TEST(CodecTest, FoldRowsAreRaisedInPlace) {
+  SampleBlock block;
+  FoldRow* const first = block.writer.FoldTableRow(0);
+  FoldRow* const second = block.writer.FoldTableRow(77);
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  second->alloc_count_256 = 256 * 300;
+  second->alloc_bytes = 3000300;
+  const auto records = ReadAll(block);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].kind, RecordKind::kFoldRow);
+  EXPECT_EQ(records[1].fold_totals.stack, 77u);
+  EXPECT_EQ(records[1].fold_totals.alloc_count_256, 256u * 300);
+  EXPECT_EQ(records[1].fold_totals.alloc_bytes, 3000300u);
+  EXPECT_EQ(records[1].fold_totals.free_bytes, 0u);
 }
 
 TEST(CodecTest, UnknownKindsAreSkippedAndCounted) {
