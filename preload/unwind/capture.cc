@@ -232,12 +232,12 @@ CaptureStatistics GetCaptureStatistics() {
   statistics.nodes = next_node.load(std::memory_order_relaxed) - 1;
   statistics.locations = next_location.load(std::memory_order_relaxed) - 1;
   statistics.generation = generation.load(std::memory_order_relaxed);
-  constexpr uint64_t kRuleBytes = sizeof(RuleEntry) << RuleTable::kDefaultLog2Slots;
-  constexpr uint64_t kCacheBytes = uint64_t{16} << InternCache::kDefaultLog2Entries;
+  const uint64_t rule_bytes = rules.mapped_bytes();
+  const uint64_t cache_bytes = nodes.mapped_bytes();
   const uint64_t rule_pages = statistics.rules * kPageBytes;
   const uint64_t node_pages = statistics.nodes * kPageBytes;
-  statistics.own_bytes = (rule_pages < kRuleBytes ? rule_pages : kRuleBytes) +
-                         (node_pages < kCacheBytes ? node_pages : kCacheBytes);
+  statistics.own_bytes = (rule_pages < rule_bytes ? rule_pages : rule_bytes) +
+                         (node_pages < cache_bytes ? node_pages : cache_bytes);
   return statistics;
 }
 

@@ -10,8 +10,8 @@
 // hangs under a mark (a location of module 0 whose offset is the StackEnd), so that truncated stacks never
 // mix with whole ones.
 //
-// Bounds, all fixed: rule table 2^17 slots of 32 B (then 2^18 and 2^19, mapped when needed), intern cache
-// 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (52 KiB
+// Bounds, all fixed: rule table 2^14 slots of 32 B (then 2^17 and 2^19, mapped when needed), intern cache
+// 2^12 to 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (52 KiB
 // reserved; 100 B touched per frame of the deepest stack), node ids in batches of 256, 2^32 node and location
 // ids per process. Threads: a ThreadCapture belongs to one thread; everything else is lock-free and shared.
 // Reentrancy: the caller's guard must keep a capture from interrupting another on the same thread.

@@ -7,8 +7,8 @@ namespace plateau::unwind {
 bool RuleTable::Initialize(unsigned log2_slots) {
   log2_slots_ = log2_slots;
   for (unsigned i = 0; i < kMaxSegments; ++i) {
-    segments_[i].shift = 64 - (log2_slots + i);
-    segments_[i].count = (size_t{1} << (log2_slots + i)) + kProbeWindow;
+    segments_[i].shift = 64 - (log2_slots + kLog2Growth[i]);
+    segments_[i].count = (size_t{1} << (log2_slots + kLog2Growth[i])) + kProbeWindow;
   }
   return SlotsOf(0) != nullptr;
 }
@@ -54,6 +54,13 @@ RuleEntry* RuleTable::FindInSegment(RuleEntry* slots, unsigned shift, uintptr_t 
 
 [[gnu::noinline]] RuleEntry* RuleTable::FindSlow(uintptr_t address) {
   if (address > kAbandoned) {
+    // Most are at their first place in one of the segments.
+    for (const Segment& segment : segments_) {
+      RuleEntry* slots = segment.slots.load(std::memory_order_acquire);
+      if (slots == nullptr) break;
+      RuleEntry* entry = slots + (Hash(address) >> segment.shift);
+      if (entry->key.load(std::memory_order_acquire) == address) return entry;
+    }
     for (unsigned i = 0; i < kMaxSegments; ++i) {
       RuleEntry* slots = SlotsOf(i);
       if (slots == nullptr) break;
@@ -76,6 +83,14 @@ void RuleTable::Retire(uintptr_t begin, uintptr_t end) {
       size_.fetch_sub(1, std::memory_order_relaxed);
     }
   }
+}
+
+size_t RuleTable::mapped_bytes() const {
+  size_t bytes = 0;
+  for (const Segment& segment : segments_) {
+    if (segment.slots.load(std::memory_order_acquire) != nullptr) bytes += segment.count * sizeof(RuleEntry);
+  }
+  return bytes;
 }
 
 void RuleTable::Clear() {

@@ -1,7 +1,9 @@
 // Code address -> rule, for the whole process: filled once per address, read without locks.
 //
-//   segment 0: 2^17 slots of 32 B = 4 MiB, reserved, touched only where used
-//   segment 1: 2^18 slots, mapped when a probe window of segment 0 is full; segment 2: 2^19
+//   segment 0: 2^14 slots of 32 B = 512 KiB, reserved, touched only where used
+//   segment 1: 2^17 slots, mapped when a probe window of segment 0 is full; segment 2: 2^19
+//
+// Addresses are scattered, so the first segment is small: each may touch a page of its own.
 //
 // A slot is claimed by compare-and-swap, filled, and its key stored last, so a reader sees a whole entry or
 // none. Entries are never moved or reused, so a pointer stays valid for the life of the process; entries of
@@ -29,8 +31,9 @@ static_assert(sizeof(RuleEntry) == 32);
 
 class RuleTable {
  public:
-  static constexpr unsigned kDefaultLog2Slots = 17;
+  static constexpr unsigned kDefaultLog2Slots = 14;
   static constexpr unsigned kMaxSegments = 3;
+  static constexpr unsigned kLog2Growth[kMaxSegments] = {0, 3, 5};
   static constexpr unsigned kProbeWindow = 32;  // slots tried per segment
 
   constexpr RuleTable() = default;
@@ -60,6 +63,8 @@ class RuleTable {
   // Empties the table: only where no other thread can be using it, as in the child of a fork.
   void Clear();
 
+  // Of the segments in use.
+  size_t mapped_bytes() const;
   uint64_t size() const { return size_.load(std::memory_order_relaxed); }
   uint64_t full_count() const { return full_count_.load(std::memory_order_relaxed); }
 

@@ -24,6 +24,23 @@ TEST(InternCacheTest, FindsWhatWasInserted) {
   EXPECT_EQ(cache->Find(key), 0u);
 }
 
+TEST(InternCacheTest, GrowsWithWhatItHoldsAndForgetsNothingMeanwhile) {
+  auto cache = std::make_unique<InternCache>();
+  ASSERT_TRUE(cache->Initialize());
+  const size_t first_bytes = cache->mapped_bytes();
+  EXPECT_EQ(first_bytes, size_t{16} << InternCache::kFirstLog2Entries);
+  constexpr uint32_t kPairs = 40'000;  // a sixth of what it grows to
+  for (uint32_t i = 1; i <= kPairs; ++i) cache->Insert(InternCache::Key(i / 7, i), i);
+  EXPECT_EQ(cache->mapped_bytes(), size_t{16} << InternCache::kDefaultLog2Entries);
+  uint32_t lost = 0;
+  for (uint32_t i = 1; i <= kPairs; ++i) {
+    const uint32_t node = cache->Find(InternCache::Key(i / 7, i));
+    EXPECT_TRUE(node == i || node == 0);
+    lost += node == 0;
+  }
+  EXPECT_LT(lost, kPairs / 10);  // sets that were full by chance, while tables were half full
+}
+
 TEST(InternCacheTest, NotInitializedRemembersNothing) {
   auto cache = std::make_unique<InternCache>();
   cache->Insert(InternCache::Key(1, 1), 1);

@@ -40,20 +40,21 @@ TEST(RuleTableTest, NotInitializedFindsNothing) {
 }
 
 TEST(RuleTableTest, FullTableIsCountedAndKeepsWhatItHas) {
+  constexpr size_t kAddresses = 5000;
   auto table = std::make_unique<RuleTable>();
-  ASSERT_TRUE(table->Initialize(4));  // 16 + 32 + 64 slots, and windows of 32 behind each
+  ASSERT_TRUE(table->Initialize(4));  // 16 + 128 + 512 slots, and windows of 32 behind each
   std::vector<RuleEntry*> entries;
   size_t refused = 0;
-  for (uintptr_t i = 0; i < 1000; ++i) {
+  for (uintptr_t i = 0; i < kAddresses; ++i) {
     entries.push_back(table->Find(kAddress + i));
     if (entries.back() == nullptr) ++refused;
   }
-  EXPECT_GT(refused, 700u);
+  EXPECT_GT(refused, kAddresses - 800);
   EXPECT_EQ(table->full_count(), refused);
-  EXPECT_EQ(table->size(), 1000 - refused);
+  EXPECT_EQ(table->size(), kAddresses - refused);
   std::set<RuleEntry*> distinct(entries.begin(), entries.end());
-  EXPECT_EQ(distinct.size(), 1000 - refused + 1);
-  for (uintptr_t i = 0; i < 1000; ++i) {
+  EXPECT_EQ(distinct.size(), kAddresses - refused + 1);
+  for (uintptr_t i = 0; i < kAddresses; ++i) {
     if (entries[i] != nullptr) {
       EXPECT_EQ(table->Find(kAddress + i), entries[i]);
     }
