@@ -78,7 +78,8 @@ void HeapMatcher::Prefetch(const Event* event) {
   const Event &page = event[kPageDistance], &group = event[kGroupDistance], &object = event[kObjectDistance];
   table(page).PrefetchPage(page.address);
   table(group).PrefetchGroup(group.address);
-  table(object).PrefetchObject(object.address);
+  const bool is_free = object.kind == RecordKind::kFree || object.kind == RecordKind::kFreeIn;
+  if (is_free) table(object).PrefetchObject(object.address);
 }
 
 // ---- Time ----
