@@ -18,31 +18,33 @@ class SampleSetLoadTest : public testing::Test {
   SampleSet& set_ = g_sample_set;
 };
 
+SampledBlock BlockOf(uint64_t bytes) { return {bytes, 0, 0}; }
+
 uintptr_t HeapAddress(uint64_t i) { return 0x5555'5000'0000 + i * 48; }
 
 TEST_F(SampleSetLoadTest, UnknownAndDoubleFreesAreNotMatched) {
-  uint64_t bytes = 0;
-  set_.Insert(0x3000, 1);
-  EXPECT_TRUE(set_.Erase(0x3000, &bytes));
-  EXPECT_FALSE(set_.Erase(0x3000, &bytes));
-  set_.Insert(0x1000, 1);
-  EXPECT_FALSE(set_.Erase(0x1010, &bytes));
-  EXPECT_FALSE(set_.Erase(0, &bytes));
+  SampledBlock block;
+  set_.Insert(0x3000, BlockOf(1));
+  EXPECT_TRUE(set_.Erase(0x3000, &block));
+  EXPECT_FALSE(set_.Erase(0x3000, &block));
+  set_.Insert(0x1000, BlockOf(1));
+  EXPECT_FALSE(set_.Erase(0x1010, &block));
+  EXPECT_FALSE(set_.Erase(0, &block));
   EXPECT_EQ(set_.size(), 1u);
 }
 
 TEST_F(SampleSetLoadTest, MillionLiveSamplesLoseNoFree) {
   constexpr uint64_t kMembers = 1'000'000;
-  for (uint64_t i = 0; i < kMembers; ++i) ASSERT_TRUE(set_.Insert(HeapAddress(i), i + 1));
+  for (uint64_t i = 0; i < kMembers; ++i) ASSERT_TRUE(set_.Insert(HeapAddress(i), BlockOf(i + 1)));
   EXPECT_EQ(set_.size(), kMembers);
   std::vector<uint64_t> order(kMembers);
   for (uint64_t i = 0; i < kMembers; ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
   for (const uint64_t i : order) {
-    uint64_t bytes = 0;
+    SampledBlock block;
     ASSERT_TRUE(set_.MayContain(HeapAddress(i)));
-    ASSERT_TRUE(set_.Erase(HeapAddress(i), &bytes));
-    ASSERT_EQ(bytes, i + 1);
+    ASSERT_TRUE(set_.Erase(HeapAddress(i), &block));
+    ASSERT_EQ(block.bytes, i + 1);
   }
   EXPECT_EQ(set_.size(), 0u);
   uint64_t stuck = 0;
@@ -51,7 +53,7 @@ TEST_F(SampleSetLoadTest, MillionLiveSamplesLoseNoFree) {
 }
 
 TEST_F(SampleSetLoadTest, FilterIsSelective) {
-  for (uint64_t i = 0; i < 1000; ++i) set_.Insert(HeapAddress(i * 977), 1);
+  for (uint64_t i = 0; i < 1000; ++i) set_.Insert(HeapAddress(i * 977), BlockOf(1));
   uint64_t positive = 0;
   constexpr uint64_t kOthers = 1'000'000;
   for (uint64_t i = 0; i < kOthers; ++i) positive += set_.MayContain(HeapAddress(5'000'000 + i)) ? 1 : 0;
