@@ -261,7 +261,7 @@ const Command& RunCommand() {
             .default_value = "16KiB"},
            {.name = "max-trace-size",
             .value = "BYTES",
-            .help = "Size limit of one process's trace, kept by coarser sampling; 0 for none.",
+            .help = "Size limit of one process's trace, kept by coarser sampling, then by totals; 0 for none.",
             .default_value = "1GiB"},
            {.name = "no-python", .help = "Record no Python frames and no pymalloc."},
            {.name = "python-alloc",
