@@ -343,6 +343,21 @@ class Collector {
     if (result_.nodes.empty()) result_.nodes.resize(1);
     result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
     MergeEqualNodes();
+    for (TimedMark& mark : result_.marks) {
+      if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
+      const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
+      if (caller != 0) mark.value = caller;
+    }
+  }
+
+  // Whether the value of a mark is the stack of its caller, by which loops and optimizers are told apart.
+  static bool HasCaller(const TimedMark& mark) {
+    using trace::MarkKind;
+    if (mark.source != trace::MarkSource::kRecordFunction && mark.source != trace::MarkSource::kCppHook)
+      return false;
+    return mark.kind == MarkKind::kStep || mark.kind == MarkKind::kOptimizerBegin ||
+           mark.kind == MarkKind::kZeroGrad || mark.kind == MarkKind::kFetchBegin ||
+           mark.kind == MarkKind::kBackwardBegin;
   }
 
   // Nodes with the same path get one representative. Parents are settled before their children, by walking

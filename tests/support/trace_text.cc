@@ -310,7 +310,9 @@ class Builder {
     if (kind == "break") return w.Break({n("new"), l.Signed("change"), n32("stack")});
     if (kind == "mark") {
       const MarkKind mark = ByName<MarkKind>(l, l.Text("kind"), MarkKindName, 16);
-      return w.Mark({mark, MarkSource::kExplicit, n("value"), l.Text("name")});
+      const bool is_range = l.Text("source", "explicit") == "record_function";
+      const MarkSource source = is_range ? MarkSource::kRecordFunction : MarkSource::kExplicit;
+      return w.Mark({mark, source, n("value"), l.Text("name")});
     }
     if (kind == "ledger") {
       LedgerRecord record{};

@@ -57,6 +57,24 @@ node node=5 parent=3 location=7
   EXPECT_EQ(d.Canonical(1000), 0u);
 }
 
+TEST(DefinitionsTest, MarksOfTheSameCallerHaveOneValue) {
+  const Definitions d = Collect(R"(
+node node=1 parent=0 location=5
+node node=3 parent=0 location=5
+node node=4 parent=0 location=6
+@100 mark kind=step source=record_function value=1
+@200 mark kind=step source=record_function value=3
+@300 mark kind=step source=record_function value=4
+@400 mark kind=explicit_step source=explicit value=3
+@500 mark kind=step source=record_function value=77
+)");
+  ASSERT_EQ(d.marks.size(), 5u);
+  EXPECT_EQ(d.marks[0].value, d.marks[1].value);
+  EXPECT_NE(d.marks[0].value, d.marks[2].value);
+  EXPECT_EQ(d.marks[3].value, 3u);   // the program's own number
+  EXPECT_EQ(d.marks[4].value, 77u);  // a stack that was lost
+}
+
 TEST(DefinitionsTest, DropRecordsAreCountedWhenTheHeaderIsSilent) {
   const Definitions d = Collect(R"(
 stream 1
