@@ -119,7 +119,7 @@ uint32_t ThreadCapture::NewNode(uint32_t parent, uint32_t location, const Defini
 uint32_t ThreadCapture::Intern(uint32_t parent, uint32_t location, bool parent_is_new,
                                const DefinitionSink& sink, bool* is_new) {
   const uint64_t key = InternCache::Key(parent, location);
-  uint32_t node = parent_is_new ? 0 : nodes.Find(key);
+  uint32_t node = parent_is_new ? 0 : nodes.Find(key, IsTeachingWalk());
   *is_new = node == 0;
   if (node == 0) {
     node = NewNode(parent, location, sink);
@@ -171,7 +171,9 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
         thread.walker_.Forget();
         return kNoStack;
       }
-      entry->memo.store((uint64_t{node} << 32) | child, std::memory_order_relaxed);
+      if (memo == 0 || thread.IsTeachingWalk()) {
+        entry->memo.store((uint64_t{node} << 32) | child, std::memory_order_relaxed);
+      }
       node = child;
     }
     thread.walker_.SetNode(i, node);

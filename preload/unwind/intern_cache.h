@@ -34,8 +34,10 @@ class InternCache {
     return (uint64_t{parent} << 32) | location;
   }
 
-  // The node remembered for `key`, or 0. Location 0 does not exist, so no key is 0.
-  uint32_t Find(uint64_t key) {
+  // The node remembered for `key`, or 0. Location 0 does not exist, so no key is 0. Without `promotes`
+  // nothing is written: threads that look for neighbours all the time then share the line instead of fighting
+  // over it.
+  uint32_t Find(uint64_t key, bool promotes = true) {
     const uintptr_t table = table_.load(std::memory_order_acquire);
     if (table == 0) [[unlikely]]
       return 0;
@@ -44,7 +46,7 @@ class InternCache {
       const uint64_t id = set->ways[way].id.load(std::memory_order_relaxed);
       const uint64_t check = set->ways[way].check.load(std::memory_order_relaxed);
       if (id != 0 && (check ^ Mix(id)) == key) {
-        if (way != 0) Promote(set, way, key, id);
+        if (way != 0 && promotes) Promote(set, way, key, id);
         return static_cast<uint32_t>(id);
       }
     }
