@@ -23,8 +23,8 @@ void* AllocateZeroed(size_t bytes) {
   }
   // One page more than needed, so that an aligned stretch is in it; what lies around it goes back.
   const size_t size = Rounded(bytes);
-  void* const mapped =
-      mmap(nullptr, size + kHugePageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapped = mmap(nullptr, size + kHugePageBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   const uintptr_t begin = reinterpret_cast<uintptr_t>(mapped);
   const uintptr_t aligned = Rounded(begin);

@@ -1,7 +1,8 @@
 // An array of zeros for large tables that are jumped through: the kernel is asked for huge pages, because
 // otherwise nearly every jump also costs a walk through the page tables.
 //
-// Small arrays come from the C heap. T must be trivial and zero must mean "empty". Throws std::bad_alloc.
+// What is never touched takes address space but no memory, so an array may be larger than what is known to be
+// needed. Small arrays come from the C heap. T must be trivial and zero must mean "empty". Throws std::bad_alloc.
 // Movable; the memory is given back at the end.
 #ifndef PLATEAU_ANALYZER_BASE_ZEROED_ARRAY_H_
 #define PLATEAU_ANALYZER_BASE_ZEROED_ARRAY_H_

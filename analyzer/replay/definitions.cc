@@ -8,11 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/base/prefetch.h"
 #include "analyzer/base/progress.h"
-#include "analyzer/base/zeroed_array.h"
 #include "preload/trace/decoder.h"
 #include "preload/trace/varint.h"
 
@@ -29,50 +26,11 @@ template <typename T>
 T* Slot(std::vector<T>& table, uint32_t id) {
   if (id == 0 || id > kMaxId) return nullptr;
   if (id >= table.size()) {
-    if (id >= table.capacity()) {
-      table.reserve(std::max<size_t>(id + 1, table.size() + table.size() / 2));
-      AdviseHugePages(table.data(), table.capacity() * sizeof(T));
-    }
+    if (id >= table.capacity()) table.reserve(std::max<size_t>(id + 1, table.size() + table.size() / 2));
     table.resize(id + 1);
   }
   return &table[id];
 }
-
-// The node of each (parent, location), first come first kept. Nodes are numbered as stacks appear, so the
-// children of a node have their places beside those of its neighbours: the table is walked rather than
-// jumped through. The few nodes with many children overflow into a map.
-class ChildTable {
- public:
-  explicit ChildTable(const std::vector<StackNode>& nodes)
-      : nodes_(nodes), slots_(2 * nodes.size() + kWindow) {}
-
-  // `node` when its like was not there before. Its own parent and location must be set.
-  uint32_t FindOrAdd(uint32_t node) {
-    const auto [parent, location] = nodes_[node];
-    uint32_t* const window = &slots_[size_t{2} * parent];
-    for (size_t i = 0; i < kWindow; ++i) {
-      if (window[i] == 0) return window[i] = node;
-      const StackNode& other = nodes_[window[i]];
-      if (other.location == location && other.parent == parent) return window[i];
-    }
-    return overflow_.try_emplace(uint64_t{parent} << 32 | location, node).first->second;
-  }
-
-  // Loads what FindOrAdd() of a child of this node needs.
-  void Prefetch(uint32_t parent) const { PrefetchForWriting(&slots_[size_t{2} * parent]); }
-
- private:
-  static constexpr size_t kWindow = 8;
-  const std::vector<StackNode>& nodes_;
-  ZeroedArray<uint32_t> slots_;  // node ids; 0: free
-  absl::flat_hash_map<uint64_t, uint32_t> overflow_;
-};
-
-struct NodeDefinition {
-  uint32_t node;
-  uint32_t parent;
-  uint32_t location;
-};
 
 // The granules in which addresses lie. Neighbours come together, so the set is rarely asked.
 class Granules {
@@ -93,7 +51,7 @@ class Granules {
 
 // What one block contributed; merged under a lock.
 struct Harvest {
-  std::vector<NodeDefinition> nodes;
+  uint32_t last_node = 0;  // the largest number
   std::vector<std::pair<uint32_t, Location>> locations;
   std::vector<std::pair<uint32_t, Module>> modules;
   std::vector<std::pair<uint32_t, CodeObject>> codes;
@@ -146,9 +104,6 @@ void Join(std::vector<PageRun>* runs) {
 
 void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
   switch (r.kind) {
-    case RecordKind::kNode:
-      out->nodes.push_back({r.node.node, r.node.parent, r.node.location});
-      break;
     case RecordKind::kPc:
       out->locations.push_back({r.pc.location, {Location::Kind::kNative, r.pc.module, 0, r.pc.offset}});
       break;
@@ -275,6 +230,12 @@ class Collector {
       }
       if (!records.Next(&record)) break;
       ++harvest.records;
+      if (record.kind == RecordKind::kNode) {
+        const trace::NodeRecord& node = record.node;
+        if (result_.nodes.Define(node.node, node.parent, node.location))
+          harvest.last_node = std::max(harvest.last_node, node.node);
+        continue;
+      }
       HarvestRecord(record, ref.header.stream, &harvest);
       harvest.last_tsc = std::max(harvest.last_tsc, record.tsc);
     }
@@ -297,10 +258,7 @@ class Collector {
     if (result_.first_tsc == 0 || ref.header.first_tsc < result_.first_tsc)
       result_.first_tsc = ref.header.first_tsc;
     result_.last_tsc = std::max(result_.last_tsc, harvest.last_tsc);
-    for (const NodeDefinition& definition : harvest.nodes) {
-      if (StackNode* node = Slot(result_.nodes, definition.node))
-        *node = {definition.parent, definition.location};
-    }
+    last_node_ = std::max(last_node_, harvest.last_node);
     for (auto& [id, location] : harvest.locations) {
       if (Location* slot = Slot(result_.locations, id)) *slot = location;
     }
@@ -340,9 +298,9 @@ class Collector {
     std::sort(result_.fork_children.begin(), result_.fork_children.end());
     Join(&result_.copied_pages);
     result_.summary.TakeRecordedDrops(drops_);
-    if (result_.nodes.empty()) result_.nodes.resize(1);
     result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
-    MergeEqualNodes();
+    result_.nodes.Resize(size_t{last_node_} + 1);
+    result_.nodes.MergeEqual();
     for (TimedMark& mark : result_.marks) {
       if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
       const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
@@ -360,48 +318,10 @@ class Collector {
            mark.kind == MarkKind::kBackwardBegin;
   }
 
-  // Nodes with the same path get one representative. Parents are settled before their children, by walking
-  // up; a cycle, which only damage can make, is cut at the root.
-  void MergeEqualNodes() {
-    enum : uint32_t { kUnsettled = UINT32_MAX, kBusy = UINT32_MAX - 1 };
-    std::vector<StackNode>& nodes = result_.nodes;
-    std::vector<uint32_t>& canonical = result_.canonical;
-    canonical.reserve(nodes.size());
-    AdviseHugePages(canonical.data(), nodes.size() * sizeof(canonical[0]));
-    canonical.assign(nodes.size(), kUnsettled);
-    canonical[0] = 0;
-    ChildTable seen(nodes);
-    std::vector<uint32_t> path;
-    constexpr size_t kAhead = 24;
-    for (uint32_t start = 1; start < nodes.size(); ++start) {
-      if (start + kAhead < nodes.size() && nodes[start + kAhead].parent < nodes.size()) {
-        const uint32_t parent = nodes[start + kAhead].parent;
-        PrefetchForWriting(&canonical[parent]);
-        seen.Prefetch(parent);
-      }
-      uint32_t node = start;
-      while (canonical[node] == kUnsettled) {
-        canonical[node] = kBusy;
-        path.push_back(node);
-        node = nodes[node].parent < nodes.size() ? nodes[node].parent : 0;
-      }
-      uint32_t parent = canonical[node] == kBusy ? 0 : canonical[node];
-      for (; !path.empty(); path.pop_back()) {
-        const uint32_t child = path.back();
-        if (nodes[child].location == 0) {  // named as a parent or not at all, never defined
-          canonical[child] = 0;
-        } else {
-          nodes[child].parent = parent;
-          canonical[child] = seen.FindOrAdd(child);
-        }
-        parent = canonical[child];
-      }
-    }
-  }
-
   const reader::TraceReader& reader_;
   std::mutex mutex_;
   Definitions result_;
+  uint32_t last_node_ = 0;
   reader::DropCounts drops_;
   std::vector<std::pair<std::pair<uint32_t, uint32_t>, std::pair<std::string, std::string>>> infos_;
 };

@@ -5,9 +5,6 @@
 // slot: so all definitions are collected before any event is replayed. Blocks are read on all cores; the
 // result does not depend on the order in which they were.
 //
-// Stack nodes that mean the same path (the shim's cache forgot it had defined one) become one: Canonical()
-// maps any node of the trace to its representative, unknown ids to 0.
-//
 // Memory: definitions, marks and ledger readings; no events. Immutable after CollectDefinitions().
 #ifndef PLATEAU_ANALYZER_REPLAY_DEFINITIONS_H_
 #define PLATEAU_ANALYZER_REPLAY_DEFINITIONS_H_
@@ -20,6 +17,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "analyzer/reader/trace_reader.h"
+#include "analyzer/replay/stack_nodes.h"
 #include "preload/trace/record.h"
 
 namespace plateau::replay {
@@ -46,11 +44,6 @@ struct Location {
   uint32_t owner = 0;   // module or code id
   uint32_t flags = 0;   // of a Python location
   uint64_t offset = 0;  // within the module, or into the bytecode
-};
-
-struct StackNode {
-  uint32_t parent = 0;  // canonical; 0: the root
-  uint32_t location = 0;
 };
 
 struct ThreadInfo {
@@ -85,8 +78,7 @@ struct PageRun {
 };
 
 struct Definitions {
-  std::vector<StackNode> nodes;                            // by node id; [0] is the root
-  std::vector<uint32_t> canonical;                         // node id -> representative
+  StackNodes nodes;                                        // those of equal paths merged
   std::vector<Location> locations;                         // by location id
   std::vector<Module> modules;                             // by module id
   std::vector<CodeObject> codes;                           // by code id
@@ -106,7 +98,7 @@ struct Definitions {
 
   static constexpr uint64_t kArenaGranuleBytes = 256 * 1024;
 
-  uint32_t Canonical(uint32_t node) const { return node < canonical.size() ? canonical[node] : 0; }
+  uint32_t Canonical(uint32_t node) const { return nodes.Canonical(node); }
   // The value of the first info record with that key, or "".
   const std::string& Info(const std::string& key) const;
 };

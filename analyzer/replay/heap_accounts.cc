@@ -146,7 +146,7 @@ ReplayResult HeapAccounts::Finish() {
 // ---- Amounts ----
 
 uint32_t HeapAccounts::RowOf(Pool pool, uint32_t node) {
-  return totals_.RowOf(pool, node, definitions_.canonical, options_.site_of);
+  return totals_.RowOf(pool, node, definitions_.nodes, options_.site_of);
 }
 
 // Bytes of one object that stands for several when it was sampled; a growth has no count of its own.

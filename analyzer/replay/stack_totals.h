@@ -16,6 +16,7 @@
 
 #include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
+#include "analyzer/replay/stack_nodes.h"
 
 namespace plateau::replay {
 
@@ -53,17 +54,18 @@ class StackTotals {
   const std::vector<StackRow>& rows() const { return rows_; }
   std::vector<StackRow> TakeRows() { return std::move(rows_); }
 
-  // The row of a stack, made with the site that `site_of(pool, node)` gives when it is new. `canonical` maps
-  // nodes of the trace to those that rows have; an unknown one is 0.
+  // The row of a stack, made with the site that `site_of(pool, node)` gives when it is new. `nodes`
+  // maps those of the trace to those that rows have; an unknown one is 0.
   template <typename SiteOf>
-  uint32_t RowOf(Pool pool, uint32_t node, const std::vector<uint32_t>& canonical, SiteOf&& site_of) {
+  uint32_t RowOf(Pool pool, uint32_t node, const StackNodes& nodes, SiteOf&& site_of) {
     if (node >= nodes_) node = 0;
     ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
     if (index.size() == 0) index = ZeroedArray<uint32_t>(nodes_);
     if (index[node] == 0) {
-      uint32_t& row = index[canonical[node]];
+      const uint32_t canonical = nodes.Canonical(node);
+      uint32_t& row = index[canonical];
       if (row == 0) {
-        rows_.push_back({.node = canonical[node], .site = site_of(pool, canonical[node]), .pool = pool});
+        rows_.push_back({.node = canonical, .site = site_of(pool, canonical), .pool = pool});
         row = static_cast<uint32_t>(rows_.size());
       }
       index[node] = row;

@@ -20,7 +20,7 @@ constexpr DevicePool kPinned{DevicePool::Kind::kPinned, -1};
 class DeviceRowsTest : public testing::Test {
  protected:
   DeviceRowsTest() {
-    definitions_.nodes.resize(1);
+    definitions_.nodes.Resize(1);
     sites_ = std::make_unique<replay::SiteTable>(&definitions_, replay::SiteTableOptions());
     rows_ = std::make_unique<DeviceRows>(&definitions_, sites_.get(), &series_, &tensors_, kLast);
   }
