@@ -48,15 +48,15 @@ const PythonFrame* NewestEntry(const PythonStack& stack) {
 // For interpreters without an address on the C stack: the native frames above the newest eval loop.
 uint32_t CaptureAboveEvalLoop(unwind::ThreadCapture& thread, const unwind::Registers& registers,
                               const unwind::DefinitionSink& sink, uint32_t parent) {
-  const unwind::WalkResult walk = unwind::WalkStack(thread, registers);
+  const uint32_t depth = unwind::WalkStack(thread, registers);
   uint32_t first = 0;  // no eval loop: all of them, nothing is dropped
-  for (uint32_t i = walk.depth; i > 0; --i) {
+  for (uint32_t i = depth; i > 0; --i) {
     if (!IsInEvalLoop(thread.walker().frames()[i - 1].pc)) continue;
     first = i - 1;
     break;
   }
   uint32_t node = parent;
-  for (uint32_t i = first; i < walk.depth && node != 0; ++i)
+  for (uint32_t i = first; i < depth && node != 0; ++i)
     node = unwind::InternFrame(thread, i, node, sink);
   return node;
 }
@@ -82,7 +82,7 @@ uint32_t CaptureFull(const WalkScope& scope, const PythonStack& stack, unwind::T
   static_assert(kMaxPythonFrames <= 128, "Group lists live on the stack");
   Group groups[kMaxPythonFrames];
   size_t group_count = 0;
-  const unwind::WalkResult walk = unwind::WalkStack(thread, registers);
+  const uint32_t depth = unwind::WalkStack(thread, registers);
   EvalLoopFinder finder(thread.walker());
   for (size_t i = 0; i < stack.count; ++i) {
     if (!stack.frames[i].entry && i + 1 < stack.count) continue;
@@ -92,7 +92,7 @@ uint32_t CaptureFull(const WalkScope& scope, const PythonStack& stack, unwind::T
 
   bool failed = false;
   uint32_t node = 0;
-  if (stack.truncated || unwind::IsTruncation(walk.end)) {
+  if (stack.truncated || unwind::IsTruncation(thread.walker().end())) {
     node = InternCutMark(thread, sink);
     failed = node == 0;
   }
@@ -109,7 +109,7 @@ uint32_t CaptureFull(const WalkScope& scope, const PythonStack& stack, unwind::T
     }
     node = InternGroup(scope, stack, begin, group.end, node, thread, sink, &failed);
   }
-  for (; native < walk.depth && !failed; ++native) {
+  for (; native < depth && !failed; ++native) {
     node = unwind::InternFrame(thread, native, node, sink);
     failed = node == 0;
   }

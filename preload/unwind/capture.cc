@@ -143,20 +143,27 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
   if (!ready.load(std::memory_order_relaxed)) [[unlikely]]
     return kNoStack;
   thread.CheckGeneration();
-  const WalkResult walk = thread.walker_.Walk(registers, stop_address);
-  uint32_t first = walk.unchanged;
+  const bool is_whole = parent == 0 && stop_address == 0;
+  if (is_whole) [[likely]] {
+    const uint32_t known = thread.walker_.KnownNode(registers);
+    if (known != 0) [[likely]]
+      return known;
+  }
+  const uint32_t unchanged = thread.walker_.Walk(registers, stop_address);
+  uint32_t first = unchanged;
+  const uint32_t depth = thread.walker_.depth();
   uint32_t node = 0;
   if (first == 0 || parent != thread.root_parent_) {
     thread.root_parent_ = parent;
     first = 0;
     node = parent;
-    if (parent == 0 && IsTruncation(walk.end)) [[unlikely]]
-      node = thread.MarkNode(walk.end, sink);
+    if (parent == 0 && IsTruncation(thread.walker_.end())) [[unlikely]]
+      node = thread.MarkNode(thread.walker_.end(), sink);
   } else {
     node = thread.walker_.node(first - 1);
   }
   bool node_is_new = false;
-  for (uint32_t i = first; i < walk.depth; ++i) {
+  for (uint32_t i = first; i < depth; ++i) {
     RuleEntry* entry = thread.walker_.entry(i);
     const uint64_t memo = entry->memo.load(std::memory_order_relaxed);
     if ((memo >> 32) == node && memo != 0) [[likely]] {
@@ -178,6 +185,7 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
     }
     thread.walker_.SetNode(i, node);
   }
+  if (is_whole) thread.walker_.RememberNode(unchanged);
   return node;
 }
 
@@ -191,12 +199,13 @@ uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, 
   return thread.Intern(parent, location, false, sink, &is_new);
 }
 
-WalkResult WalkStack(ThreadCapture& thread, const Registers& registers) {
+uint32_t WalkStack(ThreadCapture& thread, const Registers& registers) {
   if (!ready.load(std::memory_order_relaxed)) [[unlikely]]
-    return {0, 0, StackEnd::kOutermost};
+    return 0;
   thread.CheckGeneration();
   thread.root_parent_ = kNotInterned;
-  return thread.walker_.Walk(registers);
+  thread.walker_.Walk(registers);
+  return thread.walker_.depth();
 }
 
 uint32_t InternFrame(ThreadCapture& thread, uint32_t index, uint32_t parent, const DefinitionSink& sink) {

@@ -11,12 +11,12 @@
 // mix with whole ones.
 //
 // Bounds, all fixed: rule table 2^14 slots of 32 B (then 2^17 and 2^19, mapped when needed), intern cache
-// 2^12 to 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (52 KiB
-// reserved; 100 B touched per frame of the deepest stack), node ids in batches of 256, 2^32 node and location
-// ids per process. Threads: a ThreadCapture belongs to one thread; everything else is lock-free and shared.
-// Reentrancy: the caller's guard must keep a capture from interrupting another on the same thread.
-// Allocates: maps its tables. Locks: never. errno: kept. Processors other than x86-64: every stack is 0, "no
-// stack".
+// 2^12 to 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (72 KiB
+// reserved; 110 B touched per frame of the deepest stack, 256 B per known leaf), node ids in batches of 256,
+// 2^32 node and location ids per process. Threads: a ThreadCapture belongs to one thread; everything else is
+// lock-free and shared. Reentrancy: the caller's guard must keep a capture from interrupting another on the
+// same thread. Allocates: maps its tables. Locks: never. errno: kept. Processors other than x86-64: every
+// stack is 0, "no stack".
 #ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 #define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 
@@ -51,7 +51,7 @@ class ThreadCapture {
                                     uintptr_t);
   friend uint32_t InternChild(ThreadCapture&, uint32_t, uint32_t, const DefinitionSink&);
   friend uint32_t InternFrame(ThreadCapture&, uint32_t, uint32_t, const DefinitionSink&);
-  friend WalkResult WalkStack(ThreadCapture&, const Registers&);
+  friend uint32_t WalkStack(ThreadCapture&, const Registers&);
 
   // One walk in 16 writes what it learns into the tables that all threads read; a line that two threads
   // change at every capture costs more than what it remembers. Multiplied, so that no period of the program
@@ -90,9 +90,10 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
 // ids from NewLocationId() and are defined by whoever made them, before this call. 0 when ids are used up.
 uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, const DefinitionSink& sink);
 
-// The frames alone, not interned: for stacks in which native frames and others take turns. Then InternFrame()
-// for those that are wanted, root first. `walk` is valid until the next capture of this thread.
-WalkResult WalkStack(ThreadCapture& thread, const Registers& registers);
+// The frames alone, not interned: for stacks in which native frames and others take turns. Returns how many
+// there are in thread.walker(), until the next capture. Then InternFrame() for those that are wanted, root
+// first.
+uint32_t WalkStack(ThreadCapture& thread, const Registers& registers);
 
 // The node of frame `index` of the last WalkStack() under `parent`. 0 when ids are used up.
 uint32_t InternFrame(ThreadCapture& thread, uint32_t index, uint32_t parent, const DefinitionSink& sink);

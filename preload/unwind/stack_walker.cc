@@ -40,9 +40,10 @@ void StackWalker::Initialize(RuleTable* rules) {
   own_ = CurrentStackBounds();
   depth_ = 0;
   stack_[0] = {0, UINTPTR_MAX};
+  known_.Clear();
 }
 
-WalkResult StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
+uint32_t StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
   const Position at{start.rip, start.rsp, start.rbp, 0};
   if (start.rsp < own_.begin) [[unlikely]]
     ExtendStackBounds(start.rsp, &own_);
@@ -52,7 +53,7 @@ WalkResult StackWalker::Walk(const Registers& start, uintptr_t stop_address) {
   ++counters_.walks;
   counters_.stepped_frames += depth_ - unchanged;
   ++counters_.ends[static_cast<size_t>(end_)];
-  return {depth_, unchanged, end_};
+  return unchanged;
 }
 
 template <bool kHasStop>
@@ -91,6 +92,59 @@ PLATEAU_READS_STACK inline bool StackWalker::IsCallerUnchanged(uint32_t index) c
   const Detail& detail = details_[index];
   if ((detail.flags & kNeedsStep) != 0 || ChangeOf(At(index - 1)) != 0) return false;
   return (detail.flags & kChecksRbp) == 0 || RbpChecksHold(detail.rbp_checks - 1u, detail.rbp_checks);
+}
+
+// All slots of an entry are above the leaf's rsp on the thread's own stack, and so are those of the base's
+// callers: they can be read in any order.
+PLATEAU_READS_STACK bool StackWalker::IsKnown(const KnownStacks::Entry& known, uintptr_t rbp) const {
+  const uint32_t base = known.base;
+  if (base >= depth_ || placed_by_[base] != known.base_walk || !root_is_final_ || has_foreign_frames_)
+    return false;
+  uintptr_t change = (rbp ^ known.rbp) & known.rbp_mask;
+  for (const WordCheck* check = known.checks; check < known.checks + known.check_count;
+       check += KnownStacks::kChecksPerTurn) {
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < KnownStacks::kChecksPerTurn; ++i) change |= Load(check[i].slot) ^ check[i].value;
+  }
+  const WordCheck* const checks_end = rbp_checks_ + details_[base].rbp_checks;
+  for (const WordCheck* check = rbp_checks_; check < checks_end; ++check) {
+    change |= Load(check->slot) ^ check->value;
+  }
+  // The callers of the base, by turns of 8; the last turn begins at the root, where it may meet some again.
+  const Frame* frame = frames() + base;
+  if (base >= kUnrolled) [[likely]] {
+    for (; frame > frames() + kUnrolled; frame -= kUnrolled) {
+#pragma GCC unroll 8
+      for (int32_t i = 1; i <= kUnrolled; ++i) change |= ChangeOf(frame[-i]);
+    }
+#pragma GCC unroll 8
+    for (int32_t i = 0; i < kUnrolled; ++i) change |= ChangeOf(frames()[i]);
+  } else {
+    while (frame > frames()) change |= ChangeOf(*--frame);
+  }
+  return change == 0;
+}
+
+void StackWalker::RememberNode(uint32_t unchanged) {
+  if (depth_ < 2 || unchanged == 0 || !root_is_final_ || has_foreign_frames_) return;
+  const uint32_t leaf = depth_ - 1;
+  const uint32_t base = (unchanged < leaf ? unchanged : leaf) - 1;
+  const Detail& detail = details_[leaf];
+  const uint32_t rbp_checks = details_[base].rbp_checks;
+  if (detail.barrier != 0 || leaf - base + detail.rbp_checks - rbp_checks > KnownStacks::kMaxChecks) return;
+  KnownStacks::Entry* known = known_.Make(At(leaf).pc, At(leaf).rsp);
+  known->rbp = detail.rbp;
+  known->rbp_mask = (detail.flags & kUsesRbp) != 0 ? ~uintptr_t{0} : 0;
+  known->base_walk = placed_by_[base];
+  known->base = base;
+  known->node = detail.node;
+  uint32_t count = 0;
+  for (uint32_t i = leaf; i > base; --i) {
+    known->checks[count++] = {reinterpret_cast<const uintptr_t*>(At(i - 1).rsp) - 1, At(i - 1).pc};
+  }
+  for (uint32_t i = rbp_checks; i < detail.rbp_checks; ++i) known->checks[count++] = rbp_checks_[i];
+  for (; count % KnownStacks::kChecksPerTurn != 0; ++count) known->checks[count] = {&known->rsp, known->rsp};
+  known->check_count = count;
 }
 
 // Frame `index` is proven. Returns the last one, from there to the root, that its slots prove, or the first
@@ -282,6 +336,7 @@ PLATEAU_READS_STACK bool StackWalker::MoveToFresh(uint32_t from_leaf, uintptr_t 
   detail.flags = flags;
   detail.rbp_checks = static_cast<uint16_t>(rbp_checks);
   detail.barrier = static_cast<uint16_t>(barrier);
+  placed_by_[index] = counters_.walks;
 }
 
 // Makes room for the fresh frames at the depth cap. Returns how many of the `kept` ones are left.

@@ -19,7 +19,8 @@
 // signal stacks) a frame is under 1 MiB and each page is read only when its neighbour in the walk is on it or
 // the kernel says it is readable. Depth is capped at kMaxDepth, leaf side kept. Every end is named by
 // StackEnd. Reentrancy: one Walk() per walker at a time; the caller's guard sees to it. Allocates: never.
-// Locks: never. Memory: 52 KiB reserved, about 100 bytes touched per frame of the deepest stack.
+// Locks: never. Memory: 72 KiB reserved, about 110 bytes touched per frame of the deepest stack and 256 per
+// known leaf.
 #ifndef PLATEAU_PRELOAD_UNWIND_STACK_WALKER_H_
 #define PLATEAU_PRELOAD_UNWIND_STACK_WALKER_H_
 
@@ -27,6 +28,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "preload/unwind/known_stacks.h"
 #include "preload/unwind/registers.h"
 #include "preload/unwind/rule_table.h"
 #include "preload/unwind/stack_bounds.h"
@@ -54,12 +56,6 @@ struct Frame {
 };
 static_assert(sizeof(Frame) == 16 && std::is_trivially_default_constructible_v<Frame>);
 
-struct WalkResult {
-  uint32_t depth;
-  uint32_t unchanged;  // so many frames from the root are those of the last walk, with their node
-  StackEnd end;
-};
-
 class StackWalker {
  public:
   static constexpr uint32_t kMaxDepth = 512;
@@ -67,6 +63,7 @@ class StackWalker {
 
   struct Counters {
     uint64_t walks = 0;
+    uint64_t known = 0;           // KnownNode() that needed no walk
     uint64_t stepped_frames = 0;  // those not proven from memory
     uint64_t slow_steps = 0;      // with all registers
     uint64_t ends[kStackEndCount] = {};
@@ -78,7 +75,19 @@ class StackWalker {
 
   // Walks from `start`, whose rsp - 8 holds start.rip. With `stop_address` the walk ends at the frame whose
   // bytes hold that address (the root-most frame of the result), or goes on to the root when none does.
-  WalkResult Walk(const Registers& start, uintptr_t stop_address = 0);
+  // Returns how many frames from the root are those of the last walk, with their nodes.
+  uint32_t Walk(const Registers& start, uintptr_t stop_address = 0);
+
+  // What RememberNode() was told about this very stack, when it can still be proven; else 0: Walk() then.
+  // frames() stay those of the last walk. Costs no branch that depends on which of them it is.
+  uint32_t KnownNode(const Registers& start) {
+    const KnownStacks::Entry* known = known_.Find(start.rip, start.rsp);
+    if (known == nullptr || !IsKnown(*known, start.rbp)) return 0;
+    ++counters_.known;
+    return known->node;
+  }
+  // After a walk without stop address that kept `unchanged` frames, when all nodes are set.
+  void RememberNode(uint32_t unchanged);
 
   // The last walk, root first.
   const Frame* frames() const { return stack_ + 1; }
@@ -124,11 +133,6 @@ class StackWalker {
   };
   static_assert(sizeof(Detail) == 32);
 
-  struct RbpCheck {
-    const uintptr_t* slot;
-    uintptr_t value;
-  };
-
   struct FreshFrame {
     Frame frame;
     uintptr_t rbp;
@@ -161,6 +165,7 @@ class StackWalker {
   template <bool kHasStop>
   uint32_t Prove(uint32_t index, uintptr_t stop_address) const;
   bool IsCallerUnchanged(uint32_t index) const;
+  bool IsKnown(const KnownStacks::Entry& known, uintptr_t rbp) const;
   bool RbpChecksHold(uint32_t begin, uint32_t end) const;
   const uintptr_t* RbpSlot(uint32_t index) const;
   uintptr_t CallersRbp(uint32_t index, uint32_t proven_from, uintptr_t rbp) const;
@@ -190,9 +195,11 @@ class StackWalker {
   Counters counters_;
   // The last stack, root first. Before the root is a sentinel, above every stack.
   Frame stack_[1 + kMaxDepth];
-  Detail details_[kMaxDepth];       // of the same frames
-  RbpCheck rbp_checks_[kMaxDepth];  // in the order of the frames; most frames have none
-  FreshFrame fresh_[kMaxDepth];     // new frames of the walk in progress, leaf first
+  Detail details_[kMaxDepth];        // of the same frames
+  uint64_t placed_by_[kMaxDepth];    // the number of the walk that put each of them there
+  WordCheck rbp_checks_[kMaxDepth];  // in the order of the frames; most frames have none
+  FreshFrame fresh_[kMaxDepth];      // new frames of the walk in progress, leaf first
+  KnownStacks known_;
 };
 
 }  // namespace plateau::unwind

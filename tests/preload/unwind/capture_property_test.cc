@@ -63,7 +63,9 @@ class Comparison {
 
  private:
   [[gnu::noinline]] void Compare(const Registers& registers) {
+    const uint64_t known_before = capture_.walker().counters().known;
     const uint32_t stack = CaptureStack(capture_, registers, Recording().sink());
+    has_frames_ = capture_.walker().counters().known == known_before;
     ReadReferenceStack(registers, &reference_);
     ++captures;
     frames += reference_.depth;
@@ -77,13 +79,19 @@ class Comparison {
     const size_t shared = std::min<size_t>(resolved_.size(), reference_.depth);
     for (size_t i = 0; i < shared; ++i) {
       const ReferenceFrame& theirs = reference_.frames[i];
-      const uintptr_t rsp = capture_.walker().frames()[capture_.walker().depth() - 1 - i].rsp;
-      if (resolved_[i] == theirs.pc + (theirs.is_exact ? 1 : 0) && rsp == theirs.rsp) continue;
+      if (resolved_[i] == theirs.pc + (theirs.is_exact ? 1 : 0) && RspOf(i, theirs.rsp) == theirs.rsp)
+        continue;
       if (wrong++ == 0) Explain();
       return;
     }
     if (resolved_.size() < reference_.depth && !IsTruncation(end) && missing++ == 0) Explain();
     if (resolved_.size() > reference_.depth && reference_short++ == 0) Explain();
+  }
+
+  // Of the frame so far from the leaf; `otherwise` when the stack was known and needed no walk.
+  uintptr_t RspOf(size_t i, uintptr_t otherwise) const {
+    const StackWalker& walker = capture_.walker();
+    return has_frames_ ? walker.frames()[walker.depth() - 1 - i].rsp : otherwise;
   }
 
   void Explain() {
@@ -94,13 +102,14 @@ class Comparison {
       const bool ours = i < resolved_.size();
       const bool theirs = i < reference_.depth;
       std::fprintf(stderr, "%3zu %16lx %16lx   %16lx %16lx %s\n", i, ours ? resolved_[i] : 0,
-                   ours ? capture_.walker().frames()[capture_.walker().depth() - 1 - i].rsp : 0,
-                   theirs ? reference_.frames[i].pc : 0, theirs ? reference_.frames[i].rsp : 0,
+                   ours ? RspOf(i, 0) : 0, theirs ? reference_.frames[i].pc : 0,
+                   theirs ? reference_.frames[i].rsp : 0,
                    theirs && reference_.frames[i].is_exact ? "exact" : "");
     }
   }
 
   bool busy_ = false;
+  bool has_frames_ = false;
   ThreadCapture capture_;
   ReferenceStack reference_;
   std::vector<uintptr_t> resolved_;
@@ -109,7 +118,7 @@ class Comparison {
 struct Totals {
   std::atomic<uint64_t> captures{0}, frames{0}, wrong{0}, missing{0}, truncated{0}, reference_short{0};
   std::atomic<uint64_t> throws{0}, jumps{0}, coroutines{0}, signals{0}, plugin_calls{0}, reloads{0};
-  std::atomic<uint64_t> slow_steps{0}, stepped{0};
+  std::atomic<uint64_t> slow_steps{0}, stepped{0}, known{0};
 
   void Add(const Comparison& comparison, const CallTree::Counts& counts) {
     captures += comparison.captures;
@@ -126,16 +135,18 @@ struct Totals {
     reloads += counts.reloads;
     slow_steps += comparison.capture().walker().counters().slow_steps;
     stepped += comparison.capture().walker().counters().stepped_frames;
+    known += comparison.capture().walker().counters().known;
   }
 
   void Print(const char* name) const {
     std::printf(
-        "%s: %lu captures, %lu frames (%lu stepped, %lu slow steps), %lu wrong, %lu missing, %lu truncated, "
+        "%s: %lu captures (%lu known), %lu frames (%lu stepped, %lu slow steps), %lu wrong, %lu missing, %lu "
+        "truncated, "
         "%lu past libunwind's end; %lu throws, %lu jumps, %lu coroutines, %lu signals, %lu plug-in calls, "
         "%lu reloads\n",
-        name, captures.load(), frames.load(), stepped.load(), slow_steps.load(), wrong.load(), missing.load(),
-        truncated.load(), reference_short.load(), throws.load(), jumps.load(), coroutines.load(),
-        signals.load(), plugin_calls.load(), reloads.load());
+        name, captures.load(), known.load(), frames.load(), stepped.load(), slow_steps.load(), wrong.load(),
+        missing.load(), truncated.load(), reference_short.load(), throws.load(), jumps.load(),
+        coroutines.load(), signals.load(), plugin_calls.load(), reloads.load());
   }
 };
 
@@ -148,6 +159,43 @@ CallTree::Options SupportedOptions() {
   options.signals = false;  // it objects to what the test itself does in handlers
 #endif
   return options;
+}
+
+// Frames of the same shape, of which one returns before the next is called.
+template <int kWhich>
+[[gnu::noinline]] void Leaf(Comparison* comparison) {
+  comparison->Check();
+  asm volatile("" : : "i"(kWhich) : "memory");
+}
+template <int kWhich>
+[[gnu::noinline]] void Branch(Comparison* comparison, bool second) {
+  if (second) {
+    Leaf<1>(comparison);
+  } else {
+    Leaf<0>(comparison);
+  }
+  asm volatile("" : : "i"(kWhich) : "memory");
+}
+
+// Captures from a few places in turn, as a loop of a program does.
+void CheckInTurn(Comparison* comparison, uint64_t random) {
+  for (int i = 0; i < 12; ++i, random /= 8) {
+    const bool second = random % 2 != 0;
+    switch (random / 2 % 4) {
+      case 0:
+        Leaf<0>(comparison);
+        break;
+      case 1:
+        Leaf<1>(comparison);
+        break;
+      case 2:
+        Branch<0>(comparison, second);
+        break;
+      default:
+        Branch<1>(comparison, second);
+        break;
+    }
+  }
 }
 
 void RunTrees(uint64_t seed, uint64_t wanted, Totals* totals) {
@@ -187,6 +235,7 @@ TEST(CapturePropertyTest, OneThreadHasNoWrongFrame) {
   EXPECT_GT(totals.reloads, 10u);
   EXPECT_GT(totals.slow_steps, 10u);
   EXPECT_LT(totals.stepped, totals.frames / 4);  // the last stack is of use
+  EXPECT_GT(totals.known, 10u);
 }
 
 TEST(CapturePropertyTest, EightThreadsHaveNoWrongFrame) {
@@ -200,6 +249,35 @@ TEST(CapturePropertyTest, EightThreadsHaveNoWrongFrame) {
   totals.Print("eight threads");
   ExpectExact(totals);
   EXPECT_EQ(totals.truncated, 0u);
+}
+
+// Stacks that have been walked before are proven from memory, without a walk; on foreign stacks never.
+TEST(CapturePropertyTest, KnownStacksHaveNoWrongFrame) {
+  ASSERT_TRUE(InitializeCapture());
+  Totals totals;
+  auto comparison = std::make_unique<Comparison>();
+  CallTree::Options options = SupportedOptions();
+  options.coroutines = options.signals = false;
+  CallTree::Plugins plugins;
+  plugins.paths[0] = PLATEAU_PLUGIN_SMALL;
+  plugins.paths[1] = PLATEAU_PLUGIN_LARGE;
+  plugins.after_unload = [] {
+    BumpGeneration(Recording().sink());
+    unw_flush_cache(unw_local_addr_space, 0, 0);
+  };
+  uint64_t random = 1;
+  CallTree tree(3, options, plugins, [&] {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    CheckInTurn(comparison.get(), random >> 20);
+  });
+  while (comparison->captures < WantedCaptures() / 2) tree.Run();
+  totals.Add(*comparison, tree.counts());
+  totals.Print("known stacks");
+  ExpectExact(totals);
+  EXPECT_EQ(totals.truncated, 0u);
+  EXPECT_GT(totals.known, totals.captures / 8);
+  EXPECT_GT(totals.throws, 10u);
+  EXPECT_GT(totals.jumps, 10u);
 }
 
 Comparison* interrupted = nullptr;

@@ -87,6 +87,85 @@ TEST_F(CaptureTest, SameStackHasTheSameIdAndDefinesNothing) {
   EXPECT_EQ(Recording().node_count(), nodes_after_first);
 }
 
+// Calls the one function or the other, which look alike.
+[[gnu::noinline]] Compared CaptureByOne(ThreadCapture& capture, const DefinitionSink& sink) {
+  Compared result = CaptureBoth(capture, sink);
+  asm volatile("# one" : : : "memory");
+  return result;
+}
+[[gnu::noinline]] Compared CaptureByAnother(ThreadCapture& capture, const DefinitionSink& sink) {
+  Compared result = CaptureBoth(capture, sink);
+  asm volatile("# another" : : : "memory");
+  return result;
+}
+[[gnu::noinline]] Compared CaptureInTurn(ThreadCapture& capture, const DefinitionSink& sink, int turn) {
+  Compared result = turn % 2 == 0 ? CaptureByOne(capture, sink) : CaptureByAnother(capture, sink);
+  asm volatile("" : : : "memory");
+  return result;
+}
+
+TEST_F(CaptureTest, StacksInTurnAreKnownAfterTheFirstOfEach) {
+  uint32_t stacks[8];
+  for (int turn = 0; turn < 8; ++turn) {
+    const Compared result = CaptureInTurn(*capture_, sink_, turn);
+    EXPECT_EQ(result.ours, result.reference) << turn;
+    stacks[turn] = result.stack;
+  }
+  EXPECT_NE(stacks[0], stacks[1]);
+  for (int turn = 2; turn < 8; ++turn) EXPECT_EQ(stacks[turn], stacks[turn - 2]) << turn;
+  // The first walk is new altogether, so the first leaf is learned when it comes again.
+  EXPECT_EQ(capture_->walker().counters().known, 5u);
+}
+
+TEST_F(CaptureTest, KnownStackUnderAnotherCallerIsAnotherStack) {
+  std::vector<Compared> results;
+  for (const bool elsewhere : {false, false, false, true, false}) {
+    if (elsewhere) {
+      results.push_back(CaptureInTurn(*capture_, sink_, 0));
+      asm volatile("# elsewhere" : : : "memory");
+    } else {
+      results.push_back(CaptureInTurn(*capture_, sink_, 0));
+      asm volatile("# here" : : : "memory");
+    }
+    EXPECT_EQ(results.back().ours, results.back().reference);
+  }
+  EXPECT_EQ(capture_->walker().counters().known, 1u);
+  EXPECT_EQ(results[2].stack, results[0].stack);
+  EXPECT_NE(results[3].stack, results[0].stack);
+  EXPECT_EQ(results[4].stack, results[0].stack);
+}
+
+// The leaf has the same rsp for every `padding`, its rbp tells them apart, and the words of the first stack
+// are still there under the padding of the second.
+[[gnu::noinline]] Compared CaptureUnderRoom(ThreadCapture& capture, const DefinitionSink& sink,
+                                            size_t bytes) {
+  void* room = __builtin_alloca(bytes);
+  asm volatile("" : : "r"(room) : "memory");
+  return CaptureBoth(capture, sink);
+}
+[[gnu::noinline]] Compared CaptureWithPadding(ThreadCapture& capture, const DefinitionSink& sink,
+                                              size_t padding) {
+  constexpr size_t kRoom = 2048;
+  void* room = __builtin_alloca(padding);
+  asm volatile("" : : "r"(room) : "memory");
+  if (padding == 16) return CaptureUnderRoom(capture, sink, kRoom - padding);
+  Compared result = CaptureUnderRoom(capture, sink, kRoom - padding);
+  asm volatile("" : : : "memory");
+  return result;
+}
+
+TEST_F(CaptureTest, SameLeafWithAnotherFramePointerIsAnotherStack) {
+  std::vector<Compared> results;
+  for (size_t padding : {16, 16, 16, 1024, 16, 1024, 1024}) {
+    results.push_back(CaptureWithPadding(*capture_, sink_, padding));
+    EXPECT_EQ(results.back().ours, results.back().reference) << padding;
+  }
+  EXPECT_EQ(results[0].stack, results[2].stack);
+  EXPECT_NE(results[2].stack, results[3].stack);
+  EXPECT_EQ(results[2].stack, results[4].stack);
+  EXPECT_GT(capture_->walker().counters().known, 0u);
+}
+
 TEST_F(CaptureTest, DepthCapKeepsTheLeafSideUnderAMark) {
   for (int depth : {520, 700, 699, 701, 600}) {
     const Compared result = Recurse(*capture_, sink_, depth);
