@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "analyzer/report/json_fields.h"
+#include "analyzer/report/json_text.h"
 
 namespace plateau::report {
 namespace {
@@ -87,25 +88,80 @@ Json TotalsToJson(const ReportModel& model) {
   return out;
 }
 
-Json SiteToJson(const ReportModel& model, const Site& site, bool with_series) {
-  Json out = ToJson(site);
-  if (with_series) Write(kSiteSeriesFields, site, &out);
-  Json& stack = out["stack"] = Json::array();
-  for (uint32_t frame : site.stack) {
-    if (frame < model.frames.size()) stack.push_back(ToJson(model.frames[frame]));
+// The sites are most of a report: they are written as they are met, never all of them as values at once.
+class SiteWriter {
+ public:
+  SiteWriter(const ReportModel& model, const JsonOptions& options, JsonText* out)
+      : model_(model), options_(options), out_(*out), frames_(model.frames.size()) {}
+
+  void Write(const Site& site) {
+    out_.Begin('{');
+    PutFields(FieldsOf<Site>::kAll, site);
+    if (options_.include_series) PutFields(kSiteSeriesFields, site);
+    out_.Key("stack");
+    out_.Begin('[');
+    for (const uint32_t frame : site.stack) {
+      if (frame < frames_.size()) out_.Word(FrameText(frame));
+    }
+    out_.End(']');
+    out_.End('}');
   }
-  return out;
-}
+
+ private:
+  template <typename Fields, typename Row>
+  void PutFields(const Fields& fields, const Row& row) {
+    ForEachField(fields, [&](const auto& field) {
+      out_.Key(field.key);
+      Put(row.*field.member);
+    });
+  }
+
+  template <typename Value>
+  void Put(const Value& value) {
+    if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
+      out_.Value(value);
+    } else {
+      out_.Tree(ToJson(value));
+    }
+  }
+  void Put(const std::vector<int64_t>& values) {
+    out_.Begin('[');
+    for (const int64_t value : values) out_.Value(value);
+    out_.End(']');
+  }
+
+  // A frame is in the stacks of many sites, always at the same level.
+  const std::string& FrameText(uint32_t frame) {
+    std::string& known = frames_[frame];
+    if (known.empty()) {
+      JsonText text(options_.indent, out_.level());
+      text.Tree(ToJson(model_.frames[frame]));
+      known = text.Take();
+    }
+    return known;
+  }
+
+  const ReportModel& model_;
+  const JsonOptions& options_;
+  JsonText& out_;
+  std::vector<std::string> frames_;  // as text; empty: not needed yet
+};
 
 // Columns, because there may be many: frames as rows of five, nodes as one list per value.
-void AddStacks(const ReportModel& model, Json& out) {
-  Json& frames = out["frames"] = Json::array();
-  for (const Frame& f : model.frames) frames.push_back({f.function, f.file, f.line, f.module, f.kind});
-  Json& stacks = out["stacks"];
+void AddStacks(const ReportModel& model, JsonText* out) {
+  out->Key("frames");
+  out->Begin('[');
+  for (const Frame& f : model.frames) out->Tree(Json{f.function, f.file, f.line, f.module, f.kind});
+  out->End(']');
+  out->Key("stacks");
+  out->Begin('{');
   ForEachField(kStackColumns, [&](const auto& column) {
-    Json& values = stacks[column.key] = Json::array();
-    for (const StackNode& node : model.stacks) values.push_back(node.*column.member);
+    out->Key(column.key);
+    out->Begin('[');
+    for (const StackNode& node : model.stacks) out->Value(node.*column.member);
+    out->End(']');
   });
+  out->End('}');
 }
 
 }  // namespace
@@ -125,28 +181,33 @@ nlohmann::ordered_json SummaryToJson(const ReportModel& model) {
   return out;
 }
 
-nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions& options) {
-  Json out = SummaryToJson(model);
-  out["ledger"] = ToJson(model.ledger);
-  out["axis"] = {{"steps", model.axis_steps}, {"seconds", model.axis_seconds}};
-  out["tensors"] = ToJson(model.tensors);
-  Json& sites = out["sites"] = Json::array();
+std::string WriteJsonReport(const ReportModel& model, const JsonOptions& options) {
+  Json first = SummaryToJson(model);
+  first["ledger"] = ToJson(model.ledger);
+  first["axis"] = {{"steps", model.axis_steps}, {"seconds", model.axis_seconds}};
+  first["tensors"] = ToJson(model.tensors);
+  JsonText out(options.indent);
+  out.Begin('{');
+  for (const auto& [key, value] : first.items()) {
+    out.Key(key);
+    out.Tree(value);
+  }
+  out.Key("sites");
+  out.Begin('[');
   const size_t shown =
       options.max_sites == 0 ? model.sites.size() : std::min(options.max_sites, model.sites.size());
-  for (size_t i = 0; i < shown; ++i)
-    sites.push_back(SiteToJson(model, model.sites[i], options.include_series));
+  SiteWriter sites(model, options, &out);
+  for (size_t i = 0; i < shown; ++i) sites.Write(model.sites[i]);
+  out.End(']');
   if (shown < model.sites.size()) {
     int64_t bytes = 0;
     for (size_t i = shown; i < model.sites.size(); ++i) bytes += model.sites[i].retained_bytes;
-    out["sites_not_shown"] = {{"count", model.sites.size() - shown}, {"retained_bytes", bytes}};
+    out.Key("sites_not_shown");
+    out.Tree(Json{{"count", model.sites.size() - shown}, {"retained_bytes", bytes}});
   }
-  if (options.include_stacks) AddStacks(model, out);
-  return out;
-}
-
-std::string WriteJsonReport(const ReportModel& model, const JsonOptions& options) {
-  // NaN and infinities become null in nlohmann's output, bad UTF-8 the replacement character.
-  return ReportToJson(model, options).dump(options.indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (options.include_stacks) AddStacks(model, &out);
+  out.End('}');
+  return out.Take() + "\n";
 }
 
 }  // namespace plateau::report

@@ -26,7 +26,6 @@ struct JsonOptions {
 // All but the ledger, the series axis and the sites: what is small whatever the recording.
 nlohmann::ordered_json SummaryToJson(const ReportModel& model);
 
-nlohmann::ordered_json ReportToJson(const ReportModel& model, const JsonOptions& options = {});
 std::string WriteJsonReport(const ReportModel& model, const JsonOptions& options = {});
 
 // Reads back what `diff`, `check --baseline` and tests need: everything but the stack tree. Says which field

@@ -1,0 +1,73 @@
+#include "analyzer/report/json_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace plateau::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Sample() {
+  Json sample;
+  sample["plain"] = "collate <lambda>";
+  sample["quoted \"key\""] = "a\\b\n\t\x01 \x7f";
+  sample["not ASCII"] = "gr\u00fc\u00dfe";
+  sample["not UTF-8"] = std::string("a\xff\xc3z");
+  sample["numbers"] = {0, -1, 12345678901234, UINT64_MAX, INT64_MIN, 0.0, -0.0, 0.1, 1e-7, 1e22, 22625074.68};
+  sample["no numbers"] = {std::nan(""), std::numeric_limits<double>::infinity()};
+  sample["words"] = {true, false, nullptr};
+  sample["empty"] = {{"array", Json::array()}, {"object", Json::object()}, {"text", ""}};
+  sample["nested"] = {{{"a", {1, {2, 3}}}}, Json::array({Json::array(), Json::array({4})})};
+  return sample;
+}
+
+std::string Dumped(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+TEST(JsonTextTest, WritesWhatDumpWrites) {
+  for (const int indent : {-1, 0, 2}) {
+    JsonText text(indent);
+    text.Tree(Sample());
+    EXPECT_EQ(text.Take(), Dumped(Sample(), indent));
+  }
+}
+
+TEST(JsonTextTest, ValuesThatComeOneByOneAreTheSame) {
+  for (const int indent : {-1, 2}) {
+    JsonText text(indent);
+    text.Begin('{');
+    text.Key("list");
+    text.Begin('[');
+    for (const int64_t value : {int64_t{7}, INT64_MIN}) text.Value(value);
+    text.Value(2.5);
+    text.Value(true);
+    text.Value(nullptr);
+    text.Begin('{');
+    text.End('}');
+    text.End(']');
+    text.Key("name\n");
+    text.Value("\"x\"");
+    text.End('}');
+    const Json same = {{"list", {7, INT64_MIN, 2.5, true, nullptr, Json::object()}}, {"name\n", "\"x\""}};
+    EXPECT_EQ(text.Take(), Dumped(same, indent));
+  }
+}
+
+TEST(JsonTextTest, TextOfAnotherWriterFitsIn) {
+  JsonText text(2);
+  text.Begin('[');
+  JsonText part(2, text.level());
+  part.Tree(Sample());
+  const std::string word = part.Take();
+  text.Word(word);
+  text.Word(word);
+  text.End(']');
+  EXPECT_EQ(text.Take(), Dumped(Json::array({Sample(), Sample()}), 2));
+}
+
+}  // namespace
+}  // namespace plateau::report
