@@ -100,11 +100,10 @@ const Frame& FrameNames::Shown(uint32_t location) {
   return frames.back();
 }
 
-std::vector<Frame> FrameNames::Stack(uint32_t node) {
-  std::vector<Frame> stack;
+std::vector<const Frame*> FrameNames::Stack(uint32_t node) {
+  std::vector<const Frame*> stack;
   for (; node != 0; node = definitions_.nodes[node].parent) {
-    const std::vector<Frame>& frames = Of(definitions_.nodes[node].location);
-    stack.insert(stack.end(), frames.begin(), frames.end());
+    for (const Frame& frame : Of(definitions_.nodes[node].location)) stack.push_back(&frame);
   }
   return stack;
 }

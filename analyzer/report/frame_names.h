@@ -28,8 +28,8 @@ class FrameNames {
   // inlined into it.
   const Frame& Shown(uint32_t location);
 
-  // All frames of a stack, leaf first.
-  std::vector<Frame> Stack(uint32_t node);
+  // All frames of a stack, leaf first; they stay where they are as long as this object.
+  std::vector<const Frame*> Stack(uint32_t node);
 
  private:
   std::vector<Frame> Name(uint32_t location);

@@ -50,8 +50,7 @@ Process FactsOf(const ProcessPass& pass, double recording_start_seconds) {
   out.start_seconds = static_cast<double>(header.start_realtime_ns) * 1e-9 - recording_start_seconds;
   out.end_seconds = out.start_seconds + pass.Seconds(pass.definitions.last_tsc);
   out.verdict = std::string(verdict::VerdictName(pass.analysis.process.headline.kind));
-  for (size_t row = 0; row < pass.replay.stacks.size(); ++row)
-    out.retained_bytes += Round(pass.replay.stacks[row].live_bytes);
+  out.retained_bytes = pass.rows.retained_bytes;
   out.peak_bytes = Round(pass.replay.peak_bytes);
   for (const series::LedgerSample& sample : pass.ledger)
     out.peak_rss_bytes = std::max(out.peak_rss_bytes, Round(sample.rss()));
@@ -62,8 +61,7 @@ Process FactsOf(const ProcessPass& pass, double recording_start_seconds) {
 }
 
 std::vector<std::string> SourcesOf(const ProcessPass& pass) {
-  bool has_pool[replay::kPools] = {};
-  for (const replay::StackRow& row : pass.replay.stacks) has_pool[static_cast<size_t>(row.pool)] = true;
+  const auto& has_pool = pass.rows.has_pool;
   std::vector<std::string> sources;
   const auto add = [&sources](bool is_there, const char* name) {
     if (is_there) sources.push_back(name);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -178,19 +177,6 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
   pass->series->Finish(clock.last_bucket());
 }
 
-// The stack that stands for a site: what holds most at the end, else at the peak, else what allocated most.
-void ChooseStacks(ProcessPass* pass) {
-  pass->typical_stack.assign(pass->site_count(), UINT32_MAX);
-  const auto weight = [pass](uint32_t row) {
-    const replay::StackRow& r = pass->Row(row);
-    return std::tuple(r.live_bytes, r.peak_bytes, r.alloc_bytes);
-  };
-  for (uint32_t row = 0; row < pass->row_count(); ++row) {
-    uint32_t& best = pass->typical_stack[pass->Row(row).site];
-    if (best == UINT32_MAX || weight(row) > weight(best)) best = row;
-  }
-}
-
 std::vector<series::LedgerSample> Ledger(const ProcessPass& pass) {
   std::vector<series::LedgerSample> samples;
   for (size_t i = 0; i < pass.definitions.ledger.size(); ++i) {
@@ -280,36 +266,23 @@ series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options)
 }
 
 // "relu" of the outermost at::_ops::relu::call in a stack; empty when no torch operator is in it.
-std::string OperatorOf(const std::vector<Frame>& stack) {
+std::string OperatorOf(const std::vector<const Frame*>& stack) {
   constexpr absl::string_view kBegin = "at::_ops::";
   for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
-    if (!absl::StartsWith(frame->function, kBegin)) continue;
-    const absl::string_view rest = absl::string_view(frame->function).substr(kBegin.size());
+    if (!absl::StartsWith((*frame)->function, kBegin)) continue;
+    const absl::string_view rest = absl::string_view((*frame)->function).substr(kBegin.size());
     return std::string(rest.substr(0, rest.find(':')));
   }
   return "";
 }
 
-// The operators behind what the sites hold, from the few largest stacks of each.
-void FindOperators(ProcessPass* pass, const std::vector<uint32_t>& sites) {
-  constexpr size_t kStacksPerSite = 6;
-  std::vector<std::vector<uint32_t>> rows_of(pass->input.site_info.size());
-  for (uint32_t row = 0; row < pass->row_count(); ++row) {
-    if (pass->Row(row).live_bytes > 0 && pass->Row(row).node != 0)
-      rows_of[pass->Row(row).site].push_back(row);
-  }
-  for (const uint32_t site : sites) {
-    std::vector<uint32_t>& rows = rows_of[site];
-    const size_t taken = std::min(rows.size(), kStacksPerSite);
-    std::partial_sort(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(taken), rows.end(),
-                      [pass](uint32_t a, uint32_t b) {
-                        return std::pair(pass->Row(b).live_bytes, a) < std::pair(pass->Row(a).live_bytes, b);
-                      });
-    std::vector<std::string>& operators = pass->input.site_info[site].operators;
-    for (size_t i = 0; i < taken; ++i) {
-      std::string name = OperatorOf(pass->names->Stack(pass->Row(rows[i]).node));
-      if (!name.empty() && !absl::c_linear_search(operators, name)) operators.push_back(std::move(name));
-    }
+// The operators behind what a site holds, from the few largest stacks of it.
+void FindOperators(ProcessPass* pass, uint32_t site) {
+  std::vector<std::string>& operators = pass->input.site_info[site].operators;
+  for (const uint32_t row : pass->rows.sites[site].holders) {
+    if (row == SiteRows::kNone) break;
+    std::string name = OperatorOf(pass->names->Stack(pass->Row(row).node));
+    if (!name.empty() && !absl::c_linear_search(operators, name)) operators.push_back(std::move(name));
   }
 }
 
@@ -318,8 +291,8 @@ void DescribeSites(ProcessPass* pass) {
   std::vector<uint32_t> order(input.sites->site_count());
   std::iota(order.begin(), order.end(), 0);
   const auto weight = [pass](uint32_t site) {
-    if (pass->typical_stack[site] == UINT32_MAX) return 0.0;
-    const replay::StackRow& row = pass->Row(pass->typical_stack[site]);
+    if (pass->rows.sites[site].typical == SiteRows::kNone) return 0.0;
+    const replay::StackRow& row = pass->Row(pass->rows.sites[site].typical);
     return row.live_bytes + row.peak_bytes;
   };
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
@@ -334,14 +307,14 @@ void DescribeSites(ProcessPass* pass) {
       continue;
     }
     info.name = SiteTitle(pass->names->Shown(key.location));
-    if (pass->typical_stack[site] == UINT32_MAX) continue;
-    for (const Frame& frame : pass->names->Stack(pass->Row(pass->typical_stack[site]).node)) {
+    const uint32_t typical = pass->rows.sites[site].typical;
+    if (typical == SiteRows::kNone) continue;
+    for (const Frame* frame : pass->names->Stack(pass->Row(typical).node)) {
       if (info.frames.size() >= kMaxFramesForPatterns) break;
-      info.frames.push_back(absl::StrCat(frame.function, " ", frame.file, " ", frame.module));
+      info.frames.push_back(absl::StrCat(frame->function, " ", frame->file, " ", frame->module));
     }
   }
-  order.resize(std::min(order.size(), kSitesWithOperators));
-  FindOperators(pass, order);
+  for (size_t i = 0; i < std::min(order.size(), kSitesWithOperators); ++i) FindOperators(pass, order[i]);
 }
 
 }  // namespace
@@ -377,7 +350,7 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& p
   pass->site_table = std::make_unique<replay::SiteTable>(&pass->definitions, std::move(site_options));
 
   Replay(clocks.phases, options, pass.get());
-  ChooseStacks(pass.get());
+  pass->rows = DigestRows(*pass, options.threads);
   pass->ledger = Ledger(*pass);
 
   verdict::AnalysisInput& input = pass->input;

@@ -20,6 +20,7 @@
 #include "analyzer/report/device_rows.h"
 #include "analyzer/report/device_summary.h"
 #include "analyzer/report/frame_names.h"
+#include "analyzer/report/row_digest.h"
 #include "analyzer/report/worker_pass.h"
 #include "analyzer/series/breakdown.h"
 #include "analyzer/series/series_accumulator.h"
@@ -61,8 +62,8 @@ struct ProcessPass {
   std::unique_ptr<DeviceSummary> device_summary;
   std::unique_ptr<series::SeriesAccumulator> series;
   series::TensorSeries tensors;
-  std::vector<SiteEnding> endings;      // by site
-  std::vector<uint32_t> typical_stack;  // by site: the row that holds most
+  std::vector<SiteEnding> endings;  // by site
+  RowDigest rows;
   std::unique_ptr<FrameNames> names;
   std::vector<series::LedgerSample> ledger;
   series::Breakdown breakdown;  // of everything retained on the host

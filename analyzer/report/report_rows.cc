@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/report/row_order.h"
-#include "analyzer/report/whole_number.h"
 
 namespace plateau::report {
 namespace {
@@ -17,69 +16,55 @@ Share& ShareOf(Site* site, const std::string& process) {
 
 }  // namespace
 
-// The amounts of one row in whole numbers: everything above it is a sum of these, so every total adds up.
-struct ReportRows::Amounts {
-  int64_t retained_bytes, retained_count, peak_bytes, temporary_bytes, alloc_bytes, alloc_count, free_count;
-
-  explicit Amounts(const replay::StackRow& row)
-      : retained_bytes(Round(row.live_bytes)),
-        retained_count(Round(row.live_count)),
-        peak_bytes(Round(row.peak_bytes)),
-        temporary_bytes(Round(row.temporary_bytes)),
-        alloc_bytes(Round(row.alloc_bytes)),
-        alloc_count(Round(row.alloc_count)),
-        free_count(Round(row.free_count)) {}
-
-  template <typename Row>
-  void AddTo(Row* row, int sign = 1) const {
-    row->retained_bytes += sign * retained_bytes;
-    row->retained_count += sign * retained_count;
-    row->peak_bytes += sign * peak_bytes;
-    row->temporary_bytes += sign * temporary_bytes;
-    row->alloc_bytes += sign * alloc_bytes;
-    row->alloc_count += sign * alloc_count;
-  }
-};
-
 void ReportRows::AddRows(const ProcessPass& pass, size_t process) {
   const std::string name = absl::StrCat(pass.reader->header().pid, " ", model_.processes[process].role);
   std::vector<int32_t> model_site(pass.site_count(), -1);
-  const auto add = [&](uint32_t row_index, bool with_stack) {
+  frames_.Release();
+  // A site with all its rows: with the first of them that is met, which is its largest.
+  const auto site_of = [&](uint32_t pass_site) {
+    int32_t& index = model_site[pass_site];
+    if (index < 0) {
+      index = static_cast<int32_t>(SiteIndex(pass, pass_site));
+      AddToSite(name, pass.rows.sites[pass_site].sum, &model_.sites[index]);
+    }
+    return index;
+  };
+  RowAmounts others;  // whose stacks are not in the tree
+  uint64_t other_rows = 0;
+  int32_t other_stacks = -1;  // in the tree
+  for (const SiteRows& site : pass.rows.sites) {
+    others.Add(site.sum);
+    other_rows += site.summed_rows;
+  }
+  const size_t max_stacks = options_.with_stacks ? options_.max_stacks : 0;
+  size_t stacks = 0;
+  for (const uint32_t row_index : OrderRows(pass, max_stacks)) {
     const replay::StackRow& row = pass.Row(row_index);
-    const Amounts amounts(row);
+    const RowAmounts amounts(row);
     const bool is_device = pass.IsDeviceSite(row.site);
-    if (is_device)
+    if (is_device) {
       amounts.AddTo(&LeftoverNamed("[device memory]",
                                    "device and pinned memory has its own pools and is not host memory"),
                     -1);
+    }
     if (row.node == 0) {
       amounts.AddTo(&LeftoverNamed("[no stack]", "allocated where the stack could not be walked"));
-      AddToTree({{.function = "[no stack]"}}, amounts, -1, is_device);
-      return;
+      AddToTree(tree_.IndexOf("[no stack]"), amounts, -1, is_device);
+      continue;
     }
-    int32_t& site_index = model_site[row.site];
-    if (site_index < 0) site_index = static_cast<int32_t>(SiteIndex(pass, row.site));
-    Site& site = model_.sites[site_index];
-    amounts.AddTo(&site);
-    site.free_count += amounts.free_count;
-    Share& share = ShareOf(&site, name);
-    share.retained_bytes += amounts.retained_bytes;
-    share.retained_count += amounts.retained_count;
-    share.peak_bytes += amounts.peak_bytes;
-    share.temporary_bytes += amounts.temporary_bytes;
-    if (with_stack) {
-      AddToTree(pass.names->Stack(row.node), amounts, site_index, is_device);
-    } else if (is_device) {
-      AddToTree({{.function = "[other stacks]"}}, amounts, -1, is_device);
+    const int32_t site = site_of(row.site);
+    if (is_device) AddToSite(name, amounts, &model_.sites[site]);
+    if (++stacks <= max_stacks) {
+      AddToTree(tree_.IndexOf(pass.names->Stack(row.node)), amounts, site, is_device);
+      if (is_device) continue;
+      others.Add(amounts, -1);
+      --other_rows;
     } else {
-      if (other_stacks_ < 0) other_stacks_ = tree_.IndexOf({{.function = "[other stacks]"}});
-      amounts.AddTo(&model_.stacks[other_stacks_]);
+      if (other_stacks < 0) other_stacks = tree_.IndexOf("[other stacks]");
+      if (is_device) AddToTree(other_stacks, amounts, -1, is_device);
     }
-  };
-  const RowOrder order = OrderRows(pass, options_.with_stacks ? options_.max_stacks : 0);
-  size_t leaves = 0;
-  for (const uint32_t row : order.first) add(row, pass.Row(row).node != 0 && ++leaves <= order.with_stack);
-  for (const uint32_t row : order.rest) add(row, false);
+  }
+  if (other_rows > 0) others.AddTo(&model_.stacks[tree_.IndexOf("[other stacks]")]);
   for (size_t site = 0; site < pass.site_count(); ++site) {
     if (model_site[site] < 0) continue;
     const auto index = static_cast<size_t>(model_site[site]);
@@ -88,12 +73,20 @@ void ReportRows::AddRows(const ProcessPass& pass, size_t process) {
   }
 }
 
-void ReportRows::AddToTree(const std::vector<Frame>& stack, const Amounts& amounts, int32_t site,
-                           bool is_device) {
-  StackNode& node = tree_.At(stack);
-  amounts.AddTo(&node);
-  if (site >= 0) node.site = site;
-  if (is_device) amounts.AddTo(&tree_.At({{.function = "[device memory]"}}), -1);
+void ReportRows::AddToSite(const std::string& process, const RowAmounts& amounts, Site* site) {
+  amounts.AddTo(site);
+  site->free_count += amounts.free_count;
+  Share& share = ShareOf(site, process);
+  share.retained_bytes += amounts.retained_bytes;
+  share.retained_count += amounts.retained_count;
+  share.peak_bytes += amounts.peak_bytes;
+  share.temporary_bytes += amounts.temporary_bytes;
+}
+
+void ReportRows::AddToTree(int32_t node, const RowAmounts& amounts, int32_t site, bool is_device) {
+  amounts.AddTo(&model_.stacks[node]);
+  if (site >= 0) model_.stacks[node].site = site;
+  if (is_device) amounts.AddTo(&model_.stacks[tree_.IndexOf("[device memory]")], -1);
 }
 
 size_t ReportRows::SiteIndex(const ProcessPass& pass, size_t site) {
@@ -114,9 +107,9 @@ size_t ReportRows::SiteIndex(const ProcessPass& pass, size_t site) {
   out.pool = pool;
   if (is_named) {
     out.source_line = source_.Line(frame.file, frame.line);
-    const uint32_t row = pass.typical_stack[site];
-    if (row != UINT32_MAX) {
-      for (const Frame& f : pass.names->Stack(pass.Row(row).node)) out.stack.push_back(frames_.IndexOf(f));
+    const uint32_t row = pass.rows.sites[site].typical;
+    if (row != SiteRows::kNone) {
+      for (const Frame* f : pass.names->Stack(pass.Row(row).node)) out.stack.push_back(frames_.IndexOf(f));
     }
   }
   model_.sites.push_back(std::move(out));
@@ -145,24 +138,20 @@ void ReportRows::AddLeftovers(const ProcessPass& pass) {
         LeftoverNamed("[dropped]", "events that were not recorded; the recording counts them");
     dropped.alloc_count += static_cast<int64_t>(dropped_events);
     dropped.alloc_bytes += static_cast<int64_t>(pass.definitions.summary.TotalDroppedBytes());
-    StackNode& node = tree_.At({{.function = "[dropped]"}});
+    StackNode& node = model_.stacks[tree_.IndexOf("[dropped]")];
     node.alloc_count += static_cast<int64_t>(dropped_events);
     node.alloc_bytes += static_cast<int64_t>(pass.definitions.summary.TotalDroppedBytes());
   }
   if (exact.alloc_calls == 0) return;
-  int64_t bytes = static_cast<int64_t>(exact.alloc_bytes), calls = static_cast<int64_t>(exact.alloc_calls);
-  for (const replay::StackRow& row : pass.replay.stacks) {
-    if (row.pool != replay::Pool::kHeap) continue;
-    bytes -= Round(row.alloc_bytes);
-    calls -= Round(row.alloc_count);
-  }
+  const int64_t bytes = static_cast<int64_t>(exact.alloc_bytes) - pass.rows.heap_alloc_bytes;
+  const int64_t calls = static_cast<int64_t>(exact.alloc_calls) - pass.rows.heap_alloc_count;
   if (bytes == 0 && calls == 0) return;
   Leftover& rest =
       pass.replay.has_sampling
           ? LeftoverNamed("[sampling]", "exact counters minus what the samples stand for")
           : LeftoverNamed("[not recorded]",
                           "exact counters minus the recorded events: blocks that realloc moved, and drops");
-  StackNode& node = tree_.At({{.function = rest.name}});
+  StackNode& node = model_.stacks[tree_.IndexOf(rest.name)];
   rest.alloc_bytes += bytes;
   rest.alloc_count += calls;
   node.alloc_bytes += bytes;

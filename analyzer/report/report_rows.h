@@ -18,6 +18,7 @@
 #include "analyzer/report/build_report.h"
 #include "analyzer/report/process_pass.h"
 #include "analyzer/report/report_model.h"
+#include "analyzer/report/row_digest.h"
 #include "analyzer/report/site_opinions.h"
 #include "analyzer/report/stack_tree.h"
 #include "analyzer/symbols/source_text.h"
@@ -41,12 +42,11 @@ class ReportRows {
   }
 
  private:
-  struct Amounts;
-
   void AddRows(const ProcessPass& pass, size_t process);
   // The exact counters of the process against what the rows of its heap add up to.
   void AddLeftovers(const ProcessPass& pass);
-  void AddToTree(const std::vector<Frame>& stack, const Amounts& amounts, int32_t site, bool is_device);
+  static void AddToSite(const std::string& process, const RowAmounts& amounts, Site* site);
+  void AddToTree(int32_t node, const RowAmounts& amounts, int32_t site, bool is_device);
   size_t SiteIndex(const ProcessPass& pass, size_t site);
   Leftover& LeftoverNamed(const char* name, const char* explanation);
   void SumTotals();
@@ -55,7 +55,6 @@ class ReportRows {
   ReportModel& model_;
   FrameTable frames_;
   StackTree tree_;
-  int32_t other_stacks_ = -1;  // in the tree
   symbols::SourceText source_;
   absl::flat_hash_map<std::string, size_t> sites_;  // what makes a site -> its index in the model
   SiteOpinions opinions_;

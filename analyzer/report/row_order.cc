@@ -18,37 +18,39 @@ struct Weighed {
   }
 };
 
+Weighed Weigh(const ProcessPass& pass, uint32_t index) {
+  const replay::StackRow& row = pass.Row(index);
+  return {row.live_bytes + row.peak_bytes, row.alloc_bytes, index};
+}
+
+// The largest rows, in no order.
+std::vector<uint32_t> LargestRows(const ProcessPass& pass, size_t count) {
+  std::vector<Weighed> rows(pass.row_count());
+  for (uint32_t i = 0; i < rows.size(); ++i) rows[i] = Weigh(pass, i);
+  count = std::min(count, rows.size());
+  std::nth_element(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(count), rows.end());
+  std::vector<uint32_t> largest;
+  for (size_t i = 0; i < count; ++i) largest.push_back(rows[i].row);
+  return largest;
+}
+
 }  // namespace
 
-RowOrder OrderRows(const ProcessPass& pass, size_t max_stacks) {
-  constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<Weighed> rows(pass.row_count());
-  std::vector<uint32_t> largest(pass.site_count(), kNone);  // by site
-  std::vector<bool> is_first(rows.size());
-  for (uint32_t i = 0; i < rows.size(); ++i) {
-    const replay::StackRow& row = pass.Row(i);
-    rows[i] = {row.live_bytes + row.peak_bytes, row.alloc_bytes, i};
-    if (row.node == 0 || pass.IsDeviceSite(row.site)) is_first[i] = true;
-    uint32_t& best = largest[row.site];
-    if (best == kNone || rows[i] < rows[best]) best = i;
+std::vector<uint32_t> OrderRows(const ProcessPass& pass, size_t max_stacks) {
+  const RowDigest& digest = pass.rows;
+  std::vector<uint32_t> chosen;
+  // Those without a stack take none of the places of those that have one.
+  if (max_stacks > 0) chosen = LargestRows(pass, max_stacks + digest.named_rows.size());
+  chosen.insert(chosen.end(), digest.named_rows.begin(), digest.named_rows.end());
+  for (const SiteRows& site : digest.sites) {
+    if (site.largest != SiteRows::kNone) chosen.push_back(site.largest);
   }
-  for (const uint32_t row : largest) {
-    if (row != kNone) is_first[row] = true;
-  }
-  const size_t without_stack = static_cast<size_t>(std::count_if(
-      rows.begin(), rows.end(), [&pass](const Weighed& row) { return pass.Row(row.row).node == 0; }));
-  const size_t top = std::min(rows.size(), max_stacks + without_stack);
-  std::nth_element(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(top), rows.end());
-  for (size_t i = 0; i < top; ++i) is_first[rows[i].row] = true;
-
-  RowOrder order;
-  order.with_stack = max_stacks;
-  rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const Weighed& row) { return !is_first[row.row]; }),
-             rows.end());
+  std::vector<Weighed> rows;
+  for (const uint32_t row : chosen) rows.push_back(Weigh(pass, row));
   std::sort(rows.begin(), rows.end());
-  for (const Weighed& row : rows) order.first.push_back(row.row);
-  for (uint32_t i = 0; i < is_first.size(); ++i) {
-    if (!is_first[i]) order.rest.push_back(i);
+  std::vector<uint32_t> order;
+  for (const Weighed& row : rows) {
+    if (order.empty() || order.back() != row.row) order.push_back(row.row);
   }
   return order;
 }

@@ -12,14 +12,22 @@ uint32_t FrameTable::IndexOf(const Frame& frame) {
   return it->second;
 }
 
-int32_t StackTree::IndexOf(const std::vector<Frame>& leaf_first) {
+uint32_t FrameTable::IndexOf(const Frame* frame) {
+  const auto [it, is_new] = by_address_.try_emplace(frame, 0);
+  if (is_new) it->second = IndexOf(*frame);
+  return it->second;
+}
+
+int32_t StackTree::ChildOf(int32_t parent, uint32_t frame) {
+  const auto [it, is_new] = children_.try_emplace({parent, frame}, static_cast<int32_t>(nodes_.size()));
+  if (is_new) nodes_.push_back({.parent = parent, .frame = frame});
+  return it->second;
+}
+
+int32_t StackTree::IndexOf(const std::vector<const Frame*>& leaf_first) {
   int32_t node = -1;
-  for (auto frame = leaf_first.rbegin(); frame != leaf_first.rend(); ++frame) {
-    const uint32_t frame_index = frames_.IndexOf(*frame);
-    const auto [it, is_new] = children_.try_emplace({node, frame_index}, static_cast<int32_t>(nodes_.size()));
-    if (is_new) nodes_.push_back({.parent = node, .frame = frame_index});
-    node = it->second;
-  }
+  for (auto frame = leaf_first.rbegin(); frame != leaf_first.rend(); ++frame)
+    node = ChildOf(node, frames_.IndexOf(*frame));
   return node;
 }
 

@@ -1,7 +1,7 @@
 #include "analyzer/symbols/source_text.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "analyzer/base/input_file.h"
 
 namespace plateau::symbols {
@@ -13,11 +13,16 @@ std::string SourceText::Line(const std::string& path, int line) {
   if (is_new) {
     if (const absl::StatusOr<std::string> text = ReadWholeFile(path, kMaxFileBytes);
         text.ok() && text->find('\0') == std::string::npos) {
-      it->second = absl::StrSplit(*text, '\n');
+      it->second = *text;
     }
   }
-  if (static_cast<size_t>(line) > it->second.size()) return "";
-  return std::string(absl::StripAsciiWhitespace(it->second[line - 1]));
+  absl::string_view rest = it->second;
+  for (; line > 1; --line) {
+    const size_t end = rest.find('\n');
+    if (end == absl::string_view::npos) return "";
+    rest.remove_prefix(end + 1);
+  }
+  return std::string(absl::StripAsciiWhitespace(rest.substr(0, rest.find('\n'))));
 }
 
 }  // namespace plateau::symbols

@@ -5,7 +5,6 @@
 #define PLATEAU_ANALYZER_SYMBOLS_SOURCE_TEXT_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -17,7 +16,7 @@ class SourceText {
   std::string Line(const std::string& path, int line);
 
  private:
-  absl::flat_hash_map<std::string, std::vector<std::string>> files_;
+  absl::flat_hash_map<std::string, std::string> files_;  // their text
 };
 
 }  // namespace plateau::symbols

@@ -33,7 +33,10 @@ bool MakesInputs(std::string_view name) {
 }  // namespace
 
 bool ContainsWord(std::string_view text, std::string_view lower_word) {
+  if (lower_word.empty()) return true;
   for (size_t at = 0; at + lower_word.size() <= text.size(); ++at) {
+    if ((text[at] | 0x20) != (lower_word[0] | 0x20))
+      continue;  // nearly always; letters differ in no other bit
     const bool equal = std::equal(
         lower_word.begin(), lower_word.end(), text.begin() + at,
         [](char w, char c) { return w == (c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c); });

@@ -1,0 +1,119 @@
+#include "analyzer/report/row_digest.h"
+
+#include <algorithm>
+#include <thread>
+#include <tuple>
+
+#include "analyzer/report/process_pass.h"
+
+namespace plateau::report {
+namespace {
+
+constexpr uint32_t kNone = SiteRows::kNone;
+
+class Digester {
+ public:
+  explicit Digester(const ProcessPass& pass) : pass_(pass) { digest_.sites.resize(pass.site_count()); }
+
+  void AddRows(size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) AddRow(static_cast<uint32_t>(row));
+  }
+
+  // `later` had the rows behind those of this one.
+  void Add(const RowDigest& later) {
+    for (size_t site = 0; site < later.sites.size(); ++site) {
+      SiteRows& to = digest_.sites[site];
+      const SiteRows& from = later.sites[site];
+      Take(from.typical, from.largest, &to);
+      for (const uint32_t holder : from.holders) {
+        if (holder != kNone) TakeHolder(holder, &to);
+      }
+      to.sum.Add(from.sum);
+      to.summed_rows += from.summed_rows;
+    }
+    digest_.named_rows.insert(digest_.named_rows.end(), later.named_rows.begin(), later.named_rows.end());
+    for (size_t pool = 0; pool < replay::kPools; ++pool) digest_.has_pool[pool] |= later.has_pool[pool];
+    digest_.retained_bytes += later.retained_bytes;
+    digest_.heap_alloc_bytes += later.heap_alloc_bytes;
+    digest_.heap_alloc_count += later.heap_alloc_count;
+  }
+
+  RowDigest& digest() { return digest_; }
+
+ private:
+  void AddRow(uint32_t index) {
+    const replay::StackRow& row = pass_.Row(index);
+    SiteRows& site = digest_.sites[row.site];
+    Take(index, index, &site);
+    if (row.live_bytes > 0 && row.node != 0) TakeHolder(index, &site);
+    const bool is_device = pass_.IsDeviceSite(row.site);
+    if (row.node == 0 || is_device) digest_.named_rows.push_back(index);
+    if (is_device) return;
+    const RowAmounts amounts(row);
+    digest_.has_pool[static_cast<size_t>(row.pool)] = true;
+    digest_.retained_bytes += amounts.retained_bytes;
+    if (row.pool == replay::Pool::kHeap) {
+      digest_.heap_alloc_bytes += amounts.alloc_bytes;
+      digest_.heap_alloc_count += amounts.alloc_count;
+    }
+    if (row.node == 0) return;
+    site.sum.Add(amounts);
+    ++site.summed_rows;
+  }
+
+  void Take(uint32_t typical, uint32_t largest, SiteRows* site) const {
+    const auto typical_weight = [this](uint32_t index) {
+      const replay::StackRow& row = pass_.Row(index);
+      return std::tuple(row.live_bytes, row.peak_bytes, row.alloc_bytes);
+    };
+    const auto largest_weight = [this](uint32_t index) {
+      const replay::StackRow& row = pass_.Row(index);
+      return std::tuple(row.live_bytes + row.peak_bytes, row.alloc_bytes);
+    };
+    if (typical != kNone &&
+        (site->typical == kNone || typical_weight(typical) > typical_weight(site->typical)))
+      site->typical = typical;
+    if (largest != kNone &&
+        (site->largest == kNone || largest_weight(largest) > largest_weight(site->largest)))
+      site->largest = largest;
+  }
+
+  void TakeHolder(uint32_t index, SiteRows* site) const {
+    const double bytes = pass_.Row(index).live_bytes;
+    size_t place = SiteRows::kHolders;
+    for (; place > 0; --place) {
+      const uint32_t before = site->holders[place - 1];
+      if (before != kNone && pass_.Row(before).live_bytes >= bytes) break;
+    }
+    if (place == SiteRows::kHolders) return;
+    std::copy_backward(site->holders.begin() + static_cast<ptrdiff_t>(place), site->holders.end() - 1,
+                       site->holders.end());
+    site->holders[place] = index;
+  }
+
+  const ProcessPass& pass_;
+  RowDigest digest_;
+};
+
+}  // namespace
+
+RowDigest DigestRows(const ProcessPass& pass, int threads) {
+  constexpr size_t kRowsWorthAThread = 50'000;
+  const size_t rows = pass.row_count();
+  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  // Every thread has a table of all sites.
+  const size_t most = rows / std::max(kRowsWorthAThread, 16 * pass.site_count());
+  threads = static_cast<int>(std::clamp<size_t>(most, 1, static_cast<size_t>(threads)));
+  std::vector<Digester> parts(static_cast<size_t>(threads), Digester(pass));
+  const auto work = [&](size_t part) {
+    parts[part].AddRows(rows * part / parts.size(), rows * (part + 1) / parts.size());
+  };
+  std::vector<std::thread> helpers;
+  for (size_t part = 1; part < parts.size(); ++part) helpers.emplace_back(work, part);
+  work(0);
+  for (std::thread& helper : helpers) helper.join();
+  for (size_t part = 1; part < parts.size(); ++part) parts[0].Add(parts[part].digest());
+  return std::move(parts[0].digest());
+}
+
+}  // namespace plateau::report
