@@ -219,15 +219,14 @@ class Collector {
     }
     trace::RecordReader records(block->header, block->payload);
     trace::Record record;
-    trace::HotRecord hot;
     harvest.last_tsc = ref.header.last_tsc;
     while (true) {
-      while (records.NextHot(&hot)) {
+      records.TakeHot([&](const trace::HotRecord& hot) {
         ++harvest.records;
         ++harvest.events;
         if (hot.kind == RecordKind::kAllocIn) harvest.granules.Add(hot.address);
         harvest.last_tsc = std::max(harvest.last_tsc, hot.tsc);
-      }
+      });
       if (!records.Next(&record)) break;
       ++harvest.records;
       if (record.kind == RecordKind::kNode) {

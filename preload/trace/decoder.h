@@ -52,6 +52,94 @@ struct HotRecord {
   bool has_time;
 };
 
+// What the first byte of a hot record says, as bits: tested without a branch, because which of these a record
+// has is hard to predict.
+class HotShape {
+ public:
+  constexpr HotShape() = default;
+  constexpr explicit HotShape(uint8_t tag) {
+    const uint8_t flags = tag >> 3;
+    const Op op = static_cast<Op>(tag & 7);
+    const bool is_in = op == Op::kAllocIn || op == Op::kFreeIn;
+    if (op == Op::kAlloc || op == Op::kAllocIn) {
+      Set(kIsHot | kIsAlloc, true);
+      Set(kHasSize, (flags & kAllocSameSize) == 0);
+      Set(kHasStack, (flags & kAllocSameStack) == 0);
+      Set(kHasTime, (flags & kAllocTime) != 0);
+      Set(kIsRecent, (flags & kAllocRecent) != 0);
+      Set(kIsRealloc, !is_in && (flags & kAllocRealloc) != 0);
+      bits_ |= static_cast<uint32_t>(is_in ? RecordKind::kAllocIn : RecordKind::kAlloc) << kKindShift;
+    } else if (op == Op::kFree || op == Op::kFreeIn) {
+      Set(kIsHot, true);
+      Set(kHasTime, (flags & kFreeTime) != 0);
+      Set(kIsRecent, (flags & kFreeRecent) != 0);
+      Set(kIsRealloc, !is_in && (flags & kFreeRealloc) != 0);
+      bits_ |= static_cast<uint32_t>(is_in ? RecordKind::kFreeIn : RecordKind::kFree) << kKindShift;
+    }
+    Set(kIsIn, is_in);
+    last_number_ = uint32_t{1} << (One(kHasSize) + One(kHasStack) + One(kHasTime));
+  }
+
+  enum Bit : uint32_t {
+    kIsHot = 1,
+    kIsIn = 2,
+    kIsAlloc = 4,
+    kHasSize = 8,
+    kHasStack = 16,
+    kHasTime = 32,
+    kIsRecent = 64,
+    kIsRealloc = 128,
+  };
+  constexpr bool Has(Bit bit) const { return (bits_ & bit) != 0; }
+  // 0 or 1.
+  constexpr uint64_t One(Bit bit) const { return bits_ / bit & 1; }
+  // All bits, or none.
+  constexpr uint64_t Mask(Bit bit) const { return -One(bit); }
+  constexpr RecordKind kind() const { return static_cast<RecordKind>(bits_ >> kKindShift); }
+  // A bit whose place says which number of the record is its last.
+  constexpr uint32_t last_number() const { return last_number_; }
+
+ private:
+  static constexpr int kKindShift = 8;
+  constexpr void Set(uint32_t bits, bool is_set) { bits_ |= is_set ? bits : 0; }
+
+  uint32_t bits_ = 0;
+  uint32_t last_number_ = 1;
+};
+
+struct HotShapes {
+  HotShape of[256] = {};
+  constexpr HotShapes() {
+    for (unsigned tag = 0; tag < 256; ++tag) of[tag] = HotShape(static_cast<uint8_t>(tag));
+  }
+};
+inline constexpr HotShapes kHotShapes;
+
+// The numbers of a record that lies in one word, behind its first byte.
+template <typename Join>
+class WordNumbers {
+ public:
+  explicit WordNumbers(uint64_t word) : rest_(word >> 8) {}
+
+  [[gnu::always_inline]] uint64_t Take() {
+    const uint64_t ends = ~rest_ & kTops;  // never 0: no bit of the highest byte is set
+    const uint64_t value = Join::SevenBits(rest_ & (ends ^ (ends - 1)));
+    rest_ >>= (__builtin_ctzll(ends) + 1) & 63;
+    return value;
+  }
+  // 0, and nothing taken, when the mask is 0.
+  [[gnu::always_inline]] uint64_t TakeIf(uint64_t mask) {
+    const uint64_t ends = ~rest_ & kTops;
+    const uint64_t value = Join::SevenBits(rest_ & (ends ^ (ends - 1)) & mask);
+    rest_ >>= (static_cast<uint64_t>(__builtin_ctzll(ends)) + 1) & 63 & mask;
+    return value;
+  }
+
+ private:
+  static constexpr uint64_t kTops = 0x8080808080808080u;
+  uint64_t rest_;
+};
+
 // Iterates over the records of one kEvents payload (decompressed, if it was packed).
 class RecordReader {
  public:
@@ -70,6 +158,20 @@ class RecordReader {
   // Takes the next record if it is a hot one and can be read at once. False: nothing has happened, ask
   // Next().
   bool NextHot(HotRecord* record);
+
+  // Calls `take` with every hot record up to the first that is not one, or cannot be read at once. The
+  // quickest way through a block: ask Next() for what stopped it, then this again.
+  template <typename Take>
+  [[gnu::always_inline]] void TakeHot(Take&& take) {
+    if (HasPext()) {
+      TakeHotBy<JoinByPext>(take);
+    } else {
+      TakeHotBy<JoinByShifts>(take);
+    }
+  }
+  // The same in one of the two ways of varint.h.
+  template <typename Join, typename Take>
+  void TakeHotBy(Take&& take);
 
   bool damaged() const { return damaged_; }
   size_t offset() const {
@@ -99,6 +201,16 @@ class RecordReader {
         before + (has_recent_flag ? static_cast<uint64_t>(UnZigZag(number - recent_places_))
                                   : static_cast<uint64_t>(UnZigZag(number)) << 4);
     recent->Set(RecentAddresses::PlaceOf(address), address);
+    return address;
+  }
+  // The same without a branch. The mask says whether the flag is there.
+  [[gnu::always_inline]] uint64_t QuickAddressOf(uint64_t number, uint64_t before, uint64_t recent_flag,
+                                                 RecentAddresses* recent) const {
+    const uint64_t is_place = recent_flag & -static_cast<uint64_t>(number < recent_places_);
+    const auto delta = static_cast<uint64_t>(UnZigZag(number - (recent_places_ & recent_flag)));
+    const uint64_t added = before + (delta << (4 & ~recent_flag));
+    const uint64_t address = (recent->At(number % kRecentAddresses) & is_place) | (added & ~is_place);
+    recent->Set((number & is_place) | (RecentAddresses::PlaceOf(address) & ~is_place), address);
     return address;
   }
   bool Fail(const uint8_t* at);
@@ -166,6 +278,70 @@ class RecordReader {
   }
   p_ = p;
   return true;
+}
+
+template <typename Join, typename Take>
+[[gnu::always_inline]] inline void RecordReader::TakeHotBy(Take&& take) {
+  constexpr ptrdiff_t kWordBytes = 8;
+  if (run_left_ != 0 || damaged_) return;
+  const uint8_t* p = p_;
+  uint64_t tsc = last_.tsc, address = last_.address, bytes = last_.bytes;
+  uint32_t stack = last_.stack;
+  const auto give_back = [&] {
+    p_ = p;
+    last_.tsc = tsc;
+    last_.address = address;
+    last_.bytes = bytes;
+    last_.stack = stack;
+  };
+  while (end_ - p >= kWordBytes) {
+    uint64_t word;
+    __builtin_memcpy(&word, p, sizeof(word));
+    const HotShape shape = kHotShapes.of[word & 0xff];
+    if (!shape.Has(HotShape::kIsHot)) break;
+    // Where the last of its numbers ends: all in one word, so that the next record need not wait until the
+    // numbers of this one are read.
+    const uint64_t end = Join::BitAt(shape.last_number(), ~word & 0x8080808080808000u);
+    if (end == 0) [[unlikely]] {  // longer than a word
+      give_back();
+      HotRecord record;
+      if (!NextHot(&record)) return;
+      take(record);
+      p = p_, tsc = last_.tsc, address = last_.address, bytes = last_.bytes, stack = last_.stack;
+      continue;
+    }
+    p += __builtin_ctzll(end) / 8 + 1;
+    WordNumbers<Join> numbers(word);
+    const bool has_time = shape.Has(HotShape::kHasTime), is_realloc = shape.Has(HotShape::kIsRealloc);
+    const uint64_t has_size = shape.Mask(HotShape::kHasSize), has_stack = shape.Mask(HotShape::kHasStack);
+    const uint64_t is_recent = shape.Mask(HotShape::kIsRecent);
+    if (shape.kind() == RecordKind::kFree) {
+      address = QuickAddressOf(numbers.Take(), address, is_recent, &last_.recent);
+      if (has_time) tsc += numbers.Take();
+      take(HotRecord{tsc, address, 0, 0, RecordKind::kFree, is_realloc, has_time});
+    } else if (shape.kind() == RecordKind::kAlloc) {
+      address = QuickAddressOf(numbers.Take(), address, is_recent, &last_.recent);
+      bytes = numbers.TakeIf(has_size) | (bytes & ~has_size);
+      stack += static_cast<uint32_t>(UnZigZag(numbers.TakeIf(has_stack)));
+      if (has_time) tsc += numbers.Take();
+      take(HotRecord{tsc, address, bytes, stack, RecordKind::kAlloc, is_realloc, has_time});
+    } else if (shape.kind() == RecordKind::kAllocIn) {
+      const uint64_t size = numbers.TakeIf(has_size) | (last_.in_bytes & ~has_size);
+      last_.in_bytes = size;
+      uint64_t* const last = &last_.in_address[InClass(size)];
+      *last = QuickAddressOf(numbers.Take(), *last, is_recent, &last_.in_recent);
+      last_.in_any_address = *last;
+      stack += static_cast<uint32_t>(UnZigZag(numbers.TakeIf(has_stack)));
+      if (has_time) tsc += numbers.Take();
+      take(HotRecord{tsc, *last, size, stack, RecordKind::kAllocIn, false, has_time});
+    } else {
+      uint64_t* const last = &last_.in_any_address;
+      *last = QuickAddressOf(numbers.Take(), *last, is_recent, &last_.in_recent);
+      if (has_time) tsc += numbers.Take();
+      take(HotRecord{tsc, *last, 0, 0, RecordKind::kFreeIn, false, has_time});
+    }
+  }
+  give_back();
 }
 
 // A short English name for messages: "alloc", "module", ...

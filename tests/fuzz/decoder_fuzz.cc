@@ -11,14 +11,15 @@ using plateau::trace::BlockStatus;
 using plateau::trace::DeltaRules;
 using plateau::trace::FileHeader;
 using plateau::trace::HotRecord;
+using plateau::trace::JoinByShifts;
 using plateau::trace::Record;
+using plateau::trace::RecordKind;
 using plateau::trace::RecordReader;
 
 namespace {
 
 // Touches what a record points to, so that the address sanitizer sees a view that left its block.
 void Use(const Record& record, std::string_view payload) {
-  using plateau::trace::RecordKind;
   std::string_view views[3];
   if (record.kind == RecordKind::kInfo) {
     views[0] = record.info.key;
@@ -42,22 +43,63 @@ void Use(const Record& record, std::string_view payload) {
   }
 }
 
+// Of all records: how many there are, and their fields where they may come by a short cut.
+struct Sum {
+  size_t records = 0;
+  uint64_t fields = 0;
+
+  bool operator==(const Sum&) const = default;
+  void Add(const HotRecord& r) {
+    ++records;
+    fields = 31 * fields + (r.address ^ r.bytes << 1 ^ r.tsc << 2 ^ uint64_t{r.stack} << 3 ^ r.is_realloc);
+  }
+  bool Add(const Record& r) {
+    if (r.kind == RecordKind::kAlloc) {
+      Add(HotRecord{r.tsc, r.alloc.address, r.alloc.bytes, r.alloc.stack, r.kind, r.alloc.is_realloc,
+                    r.has_time});
+    } else if (r.kind == RecordKind::kFree) {
+      Add(HotRecord{r.tsc, r.free.address, 0, 0, r.kind, r.free.is_realloc, r.has_time});
+    } else if (r.kind == RecordKind::kAllocIn) {
+      Add(HotRecord{r.tsc, r.alloc_in.address, r.alloc_in.bytes, r.alloc_in.stack, r.kind, false,
+                    r.has_time});
+    } else if (r.kind == RecordKind::kFreeIn) {
+      Add(HotRecord{r.tsc, r.free_in.address, 0, 0, r.kind, false, r.has_time});
+    } else {
+      ++records;
+    }
+    return true;
+  }
+};
+
 void ReadRecords(const BlockHeader& header, std::string_view payload) {
   RecordReader reader(header, payload);
   Record record;
-  size_t records = 0;
+  Sum expected;
   while (reader.Next(&record)) {
     Use(record, payload);
-    if (++records > 7 * payload.size()) std::abort();  // a byte holds at most seven, of a run of nodes
+    expected.Add(record);
+    if (expected.records > 7 * payload.size()) std::abort();  // a byte holds at most seven, of a run of nodes
   }
   if (reader.offset() > payload.size()) std::abort();
-  // With the short cut for hot records it must end in the same place with as many of them.
-  RecordReader hot_reader(header, payload);
-  HotRecord hot;
-  size_t hot_records = 0;
-  while (hot_reader.NextHot(&hot) || hot_reader.Next(&record)) ++hot_records;
-  if (hot_records != records || hot_reader.offset() != reader.offset()) std::abort();
-  if (hot_reader.damaged() != reader.damaged()) std::abort();
+  // With the short cuts for hot records it must end in the same place with as many of them, and the same
+  // ones.
+  const auto check = [&](auto&& take_hot) {
+    RecordReader hot_reader(header, payload);
+    Sum sum;
+    do {
+      take_hot(hot_reader, sum);
+    } while (hot_reader.Next(&record) && sum.Add(record));
+    if (sum != expected || hot_reader.offset() != reader.offset()) std::abort();
+    if (hot_reader.damaged() != reader.damaged()) std::abort();
+  };
+  check([](RecordReader& by_one, Sum& sum) {
+    HotRecord hot;
+    while (by_one.NextHot(&hot)) sum.Add(hot);
+  });
+  check([](RecordReader& many, Sum& sum) {
+    many.TakeHotBy<JoinByShifts>([&](const HotRecord& hot) { sum.Add(hot); });
+  });
+  check([](RecordReader& many, Sum& sum) { many.TakeHot([&](const HotRecord& hot) { sum.Add(hot); }); });
 }
 
 }  // namespace

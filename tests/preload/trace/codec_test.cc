@@ -13,39 +13,56 @@
 namespace plateau::trace {
 namespace {
 
-// Reads the block once more, hot records by NextHot(): they must be what Next() gave.
-void ExpectTheSameByNextHot(const SampleBlock& block, const std::vector<Record>& records) {
+void ExpectTheSame(const HotRecord& hot, const Record& expected) {
+  ASSERT_EQ(hot.kind, expected.kind);
+  ASSERT_EQ(hot.tsc, expected.tsc);
+  ASSERT_EQ(hot.has_time, expected.has_time);
+  if (hot.kind == RecordKind::kAlloc) {
+    const AllocRecord& alloc = expected.alloc;
+    ASSERT_EQ(std::tuple(hot.address, hot.bytes, hot.stack, hot.is_realloc),
+              std::tuple(alloc.address, alloc.bytes, alloc.stack, alloc.is_realloc));
+  } else if (hot.kind == RecordKind::kAllocIn) {
+    const AllocInRecord& alloc = expected.alloc_in;
+    ASSERT_EQ(std::tuple(hot.address, hot.bytes, hot.stack),
+              std::tuple(alloc.address, alloc.bytes, alloc.stack));
+  } else if (hot.kind == RecordKind::kFree) {
+    ASSERT_EQ(std::tuple(hot.address, hot.is_realloc),
+              std::tuple(expected.free.address, expected.free.is_realloc));
+  } else {
+    ASSERT_EQ(hot.kind, RecordKind::kFreeIn);
+    ASSERT_EQ(hot.address, expected.free_in.address);
+  }
+}
+
+// Reads the block once more, hot records by `take_hot(reader, take)`: they must be what Next() gave.
+template <typename TakeHot>
+void ExpectTheSameBy(TakeHot&& take_hot, const SampleBlock& block, const std::vector<Record>& records) {
   RecordReader reader(block.header(), block.payload());
   Record record;
-  HotRecord hot;
-  for (const Record& expected : records) {
-    if (!reader.NextHot(&hot)) {
-      ASSERT_TRUE(reader.Next(&record));
-      ASSERT_EQ(record.kind, expected.kind);
-      ASSERT_EQ(record.tsc, expected.tsc);
-      continue;
-    }
-    ASSERT_EQ(hot.kind, expected.kind);
-    ASSERT_EQ(hot.tsc, expected.tsc);
-    ASSERT_EQ(hot.has_time, expected.has_time);
-    if (hot.kind == RecordKind::kAlloc) {
-      const AllocRecord& alloc = expected.alloc;
-      ASSERT_EQ(std::tuple(hot.address, hot.bytes, hot.stack, hot.is_realloc),
-                std::tuple(alloc.address, alloc.bytes, alloc.stack, alloc.is_realloc));
-    } else if (hot.kind == RecordKind::kAllocIn) {
-      const AllocInRecord& alloc = expected.alloc_in;
-      ASSERT_EQ(std::tuple(hot.address, hot.bytes, hot.stack),
-                std::tuple(alloc.address, alloc.bytes, alloc.stack));
-    } else if (hot.kind == RecordKind::kFree) {
-      ASSERT_EQ(std::tuple(hot.address, hot.is_realloc),
-                std::tuple(expected.free.address, expected.free.is_realloc));
-    } else {
-      ASSERT_EQ(hot.kind, RecordKind::kFreeIn);
-      ASSERT_EQ(hot.address, expected.free_in.address);
-    }
+  size_t i = 0;
+  while (true) {
+    take_hot(reader, [&](const HotRecord& hot) {
+      ASSERT_LT(i, records.size());
+      ExpectTheSame(hot, records[i++]);
+    });
+    if (!reader.Next(&record)) break;
+    ASSERT_LT(i, records.size());
+    ASSERT_EQ(record.kind, records[i].kind);
+    ASSERT_EQ(record.tsc, records[i++].tsc);
   }
-  EXPECT_FALSE(reader.NextHot(&hot));
-  EXPECT_FALSE(reader.Next(&record));
+  EXPECT_EQ(i, records.size());
+}
+
+void ExpectTheSameHot(const SampleBlock& block, const std::vector<Record>& records) {
+  const auto one_by_one = [](RecordReader& reader, auto&& take) {
+    HotRecord hot;
+    while (reader.NextHot(&hot)) take(hot);
+  };
+  const auto by_shifts = [](RecordReader& reader, auto&& take) { reader.TakeHotBy<JoinByShifts>(take); };
+  const auto by_pext = [](RecordReader& reader, auto&& take) { reader.TakeHotBy<JoinByPext>(take); };
+  ExpectTheSameBy(one_by_one, block, records);
+  ExpectTheSameBy(by_shifts, block, records);
+  if (HasPext()) ExpectTheSameBy(by_pext, block, records);
 }
 
 std::vector<Record> ReadAll(const SampleBlock& block) {
@@ -55,7 +72,7 @@ std::vector<Record> ReadAll(const SampleBlock& block) {
   while (reader.Next(&record)) records.push_back(record);
   EXPECT_FALSE(reader.damaged());
   EXPECT_EQ(records.size(), block.header().record_count);
-  ExpectTheSameByNextHot(block, records);
+  ExpectTheSameHot(block, records);
   return records;
 }
 
