@@ -2,16 +2,29 @@
 
 namespace plateau::replay {
 
+template <typename IsReady>
+void ChangeQueue::WaitUntil(IsReady&& is_ready, std::condition_variable* changed,
+                            std::unique_lock<std::mutex>* lock) {
+  while (!is_ready()) {
+    bool has_worked = false;
+    if (meanwhile_) {
+      lock->unlock();
+      has_worked = meanwhile_();
+      lock->lock();
+    }
+    if (!has_worked && !is_ready()) changed->wait(*lock);
+  }
+}
+
 ChangeBatch* ChangeQueue::Next() {
   std::unique_lock lock(mutex_);
   if (written_ != begun_) {
     written_ = begun_;
     written_cv_.notify_one();
   }
-  returned_cv_.wait(lock, [this] { return begun_ - returned_ < kBatches; });
+  WaitUntil([this] { return begun_ - returned_ < kBatches; }, &returned_cv_, &lock);
   ChangeBatch* batch = &batches_[begun_++ % kBatches];
   batch->Clear();
-  batch->changes.reserve(kBatchChanges);
   return batch;
 }
 
@@ -24,7 +37,7 @@ void ChangeQueue::Close() {
 
 ChangeBatch* ChangeQueue::Take() {
   std::unique_lock lock(mutex_);
-  written_cv_.wait(lock, [this] { return taken_ < written_ || is_closed_; });
+  WaitUntil([this] { return taken_ < written_ || is_closed_; }, &written_cv_, &lock);
   return taken_ < written_ ? &batches_[taken_++ % kBatches] : nullptr;
 }
 

@@ -1,6 +1,6 @@
 // Hands batches of changes from the thread that makes them to the thread that counts them.
 //
-//   writer:  ChangeWriter(&queue).Append(change) ...; queue.Close() at the end
+//   writer:  ChangeWriter writer(&queue); writer.Append(change); ...; writer.Close() at the end
 //   reader:  while (ChangeBatch* batch = queue.Take()) { ...; queue.Return(); }
 //
 // One writer, one reader. kBatches exist in all; who is ahead waits for the other, so memory is bounded
@@ -11,7 +11,9 @@
 #include <array>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include "analyzer/replay/heap_change.h"
 
@@ -19,8 +21,12 @@ namespace plateau::replay {
 
 class ChangeQueue {
  public:
-  static constexpr size_t kBatchChanges = 4096;
   static constexpr size_t kBatches = 8;
+
+  ChangeQueue() = default;
+  // `meanwhile` is called, by the writer and the reader, before either waits for the other: it does a piece
+  // of other work, or returns false when there is none.
+  explicit ChangeQueue(std::function<bool()> meanwhile) : meanwhile_(std::move(meanwhile)) {}
 
   // Hands over what was written so far, if anything, and gives an empty batch.
   ChangeBatch* Next();
@@ -31,6 +37,10 @@ class ChangeQueue {
   void Return();
 
  private:
+  template <typename IsReady>
+  void WaitUntil(IsReady&& is_ready, std::condition_variable* changed, std::unique_lock<std::mutex>* lock);
+
+  std::function<bool()> meanwhile_;
   std::mutex mutex_;
   std::condition_variable written_cv_;
   std::condition_variable returned_cv_;
@@ -45,21 +55,44 @@ class ChangeQueue {
 // The writer's end: appends changes, whatever batch they come to lie in.
 class ChangeWriter {
  public:
-  explicit ChangeWriter(ChangeQueue* queue) : queue_(*queue), batch_(queue->Next()) {}
+  explicit ChangeWriter(ChangeQueue* queue) : queue_(*queue) { Turn(); }
 
   void Append(const Change& change) {
-    if (batch_->changes.size() == ChangeQueue::kBatchChanges) batch_ = queue_.Next();
-    batch_->changes.push_back(change);
+    if (next_ == end_) [[unlikely]]
+      Turn();
+    *next_++ = change;
+  }
+  // With a detail, to which the change will point.
+  void Append(Change change, const ChangeDetail& detail) {
+    ChangeBatch* const batch = Room();
+    change.bytes = static_cast<uint32_t>(batch->details.size());
+    change.flags |= kChangeDetailed;
+    batch->details.push_back(detail);
+    *next_++ = change;
   }
   // The batch of the next Append(), for what a change points to.
   ChangeBatch* Room() {
-    if (batch_->changes.size() == ChangeQueue::kBatchChanges) batch_ = queue_.Next();
+    if (next_ == end_) Turn();
     return batch_;
+  }
+  // Hands over the last batch. Call once at the end.
+  void Close() {
+    batch_->size = static_cast<size_t>(next_ - batch_->changes.get());
+    queue_.Close();
   }
 
  private:
+  void Turn() {
+    if (batch_ != nullptr) batch_->size = ChangeBatch::kChanges;
+    batch_ = queue_.Next();
+    next_ = batch_->changes.get();
+    end_ = next_ + ChangeBatch::kChanges;
+  }
+
   ChangeQueue& queue_;
-  ChangeBatch* batch_;
+  ChangeBatch* batch_ = nullptr;
+  Change* next_ = nullptr;
+  Change* end_ = nullptr;
 };
 
 }  // namespace plateau::replay

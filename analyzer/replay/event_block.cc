@@ -1,5 +1,7 @@
 #include "analyzer/replay/event_block.h"
 
+#include <algorithm>
+
 #include "analyzer/base/status_macros.h"
 #include "preload/trace/decoder.h"
 
@@ -7,67 +9,100 @@ namespace plateau::replay {
 
 using trace::RecordKind;
 
-absl::Status DecodeEvents(const reader::TraceReader& reader, const reader::BlockRef& ref, EventBlock* block) {
-  block->stream = ref.header.stream;
-  block->last_tsc = ref.header.last_tsc;
-  block->events.clear();
-  block->records.clear();
-  PLATEAU_RETURN_IF_ERROR(reader.Load(ref, &block->bytes));
-  block->events.reserve(ref.header.record_count < (1u << 20) ? ref.header.record_count : 0);
-  trace::RecordReader records(block->bytes.header, block->bytes.payload);
-  trace::Record r;
-  trace::HotRecord hot;
+absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader::BlockRef& ref) {
+  stream_ = ref.header.stream;
+  last_tsc_ = ref.header.last_tsc;
+  size_ = 0;
+  stamps_.clear();
+  large_bytes_.clear();
+  records_.clear();
+  PLATEAU_RETURN_IF_ERROR(reader.Load(ref, &bytes_));
+  const size_t expected = std::min<size_t>(ref.header.record_count, size_t{1} << 20);
+  if (events_.size() < expected) events_.resize(expected);
+  stamps_.push_back({0, bytes_.header.first_tsc});
+  trace::RecordReader records(bytes_.header, bytes_.payload);
+  trace::Record record;
+  Event* out = events_.data();
+  Event* limit = out + events_.size();
   while (true) {
-    while (records.NextHot(&hot)) {
-      const int flags = (hot.has_time ? kEventTimed : 0) | (hot.is_realloc ? kEventRealloc : 0);
-      block->events.push_back(
-          {hot.tsc, hot.address, hot.bytes, hot.stack, hot.kind, static_cast<uint8_t>(flags)});
-    }
-    if (!records.Next(&r)) break;
-    const uint8_t timed = r.has_time ? kEventTimed : 0;
-    switch (r.kind) {
-      case RecordKind::kAlloc: {
-        const uint8_t flags = timed | (r.alloc.is_realloc ? kEventRealloc : 0);
-        block->events.push_back({r.tsc, r.alloc.address, r.alloc.bytes, r.alloc.stack, r.kind, flags});
-        break;
+    records.TakeHot([&](const trace::HotRecord& hot) {
+      if (out == limit) [[unlikely]] {
+        out = Grow(out);
+        limit = events_.data() + events_.size();
       }
-      case RecordKind::kFree: {
-        const uint8_t flags = timed | (r.free.is_realloc ? kEventRealloc : 0);
-        block->events.push_back({r.tsc, r.free.address, 0, 0, r.kind, flags});
-        break;
+      uint64_t bytes = hot.bytes;
+      unsigned flags = hot.is_realloc ? kEventRealloc : 0;
+      if (hot.has_time) {
+        flags |= kEventTimed;
+        stamps_.push_back({static_cast<uint64_t>(out - events_.data()), hot.tsc});
       }
-      case RecordKind::kTensor:
-      case RecordKind::kTensorGone:
-        block->events.push_back({r.tsc, r.tensor.address, r.tensor.bytes, 0, r.kind, timed});
-        break;
-      case RecordKind::kAllocIn:
-        block->events.push_back(
-            {r.tsc, r.alloc_in.address, r.alloc_in.bytes, r.alloc_in.stack, r.kind, timed});
-        break;
-      case RecordKind::kFreeIn:
-        block->events.push_back({r.tsc, r.free_in.address, 0, 0, r.kind, timed});
-        break;
-      case RecordKind::kTime:
-      case RecordKind::kReallocCancel:
-        block->events.push_back({r.tsc, 0, 0, 0, r.kind, timed});
-        break;
-      case RecordKind::kMap:
-      case RecordKind::kUnmap:
-      case RecordKind::kRemap:
-      case RecordKind::kBreak:
-      case RecordKind::kDevice:
-      case RecordKind::kFold:
-      case RecordKind::kFoldTotals:
-      case RecordKind::kFoldRow:
-        block->events.push_back(
-            {r.tsc, 0, block->records.size(), 0, r.kind, static_cast<uint8_t>(timed | kEventRare)});
-        block->records.push_back(r);
-        break;
-      default:
-        break;
+      if (bytes > UINT32_MAX) [[unlikely]] {
+        flags |= kEventLarge;
+        large_bytes_.push_back(bytes);
+        bytes = large_bytes_.size() - 1;
+      }
+      *out++ = {hot.address, static_cast<uint64_t>(hot.kind), flags, static_cast<uint32_t>(bytes), hot.stack};
+    });
+    if (!records.Next(&record)) break;
+    if (out == limit) {
+      out = Grow(out);
+      limit = events_.data() + events_.size();
     }
+    AddRare(record, &out);
   }
+  size_ = static_cast<size_t>(out - events_.data());
   return absl::OkStatus();
+}
+
+Event* EventBlock::Grow(Event* out) {
+  const size_t used = static_cast<size_t>(out - events_.data());
+  events_.resize(std::max<size_t>(2 * used, 1024));
+  return events_.data() + used;
+}
+
+// A record that is not hot, or was not taken for one because it is long or near the end of the block.
+void EventBlock::AddRare(const trace::Record& r, Event** out) {
+  const auto add = [&](uint64_t address, uint64_t bytes, uint32_t stack, unsigned flags) {
+    if (r.has_time) {
+      flags |= kEventTimed;
+      stamps_.push_back({static_cast<uint64_t>(*out - events_.data()), r.tsc});
+    }
+    if (bytes > UINT32_MAX) {
+      flags |= kEventLarge;
+      large_bytes_.push_back(bytes);
+      bytes = large_bytes_.size() - 1;
+    }
+    *(*out)++ = {address, static_cast<uint64_t>(r.kind), flags, static_cast<uint32_t>(bytes), stack};
+  };
+  switch (r.kind) {
+    case RecordKind::kAlloc:
+      return add(r.alloc.address, r.alloc.bytes, r.alloc.stack, r.alloc.is_realloc ? kEventRealloc : 0);
+    case RecordKind::kFree:
+      return add(r.free.address, 0, 0, r.free.is_realloc ? kEventRealloc : 0);
+    case RecordKind::kTensor:
+    case RecordKind::kTensorGone:
+      return add(r.tensor.address, 0, 0, 0);
+    case RecordKind::kAllocIn:
+      return add(r.alloc_in.address, r.alloc_in.bytes, r.alloc_in.stack, 0);
+    case RecordKind::kFreeIn:
+      return add(r.free_in.address, 0, 0, 0);
+    case RecordKind::kTime:
+    case RecordKind::kReallocCancel:
+      return add(0, 0, 0, 0);
+    case RecordKind::kMap:
+    case RecordKind::kUnmap:
+    case RecordKind::kRemap:
+    case RecordKind::kBreak:
+    case RecordKind::kDevice:
+    case RecordKind::kFold:
+    case RecordKind::kFoldTotals:
+    case RecordKind::kFoldRow:
+      add(0, records_.size(), 0, kEventRare);
+      records_.push_back(r);
+      return;
+    default:
+      return;
+  }
 }
 
 }  // namespace plateau::replay

@@ -1,10 +1,15 @@
-// The allocation events of one block, decoded into a flat array for replay.
+// The allocation events of one block, decoded into flat arrays for replay.
 //
-// Hot events are complete in 32 bytes; rare ones point to their full record. The block owns the bytes its
-// records view.
+//   events   | e0 | e1 | e2 | e3 | e4 | ...     16 bytes each
+//   stamps   0: first time    2: t      4: t    the time from that event on; few events carry one
+//
+// Rare events point to their full record, sizes beyond 32 bits to a list. The block owns the bytes its
+// records view. Blocks are used again: what one allocated, the next one needs too. Aligned, because one block
+// is filled while another thread reads its neighbour in memory.
 #ifndef PLATEAU_ANALYZER_REPLAY_EVENT_BLOCK_H_
 #define PLATEAU_ANALYZER_REPLAY_EVENT_BLOCK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,30 +21,67 @@ namespace plateau::replay {
 
 enum EventFlags : uint8_t {
   kEventRealloc = 1,  // half of a realloc
-  kEventTimed = 2,    // tsc is its own time, not a lower bound
+  kEventTimed = 2,    // has a stamp of its own
   kEventRare = 4,     // `bytes` is an index into EventBlock::records
+  kEventLarge = 8,    // `bytes` is an index into EventBlock::large_bytes
 };
 
 struct Event {
-  uint64_t tsc;
-  uint64_t address;
-  uint64_t bytes;
+  uint64_t address : 48;  // the upper bits of a user's address say nothing
+  uint64_t kind : 8;      // trace::RecordKind
+  uint64_t flags : 8;
+  uint32_t bytes;
   uint32_t stack;  // as in the trace, not canonical
-  trace::RecordKind kind;
-  uint8_t flags;
-};
-static_assert(sizeof(Event) == 32);
 
-struct EventBlock {
-  uint32_t stream = 0;
-  uint64_t last_tsc = 0;  // when it was sealed; 0 when it never was
-  std::vector<Event> events;
-  std::vector<trace::Record> records;
-  reader::LoadedBlock bytes;
+  trace::RecordKind Kind() const { return static_cast<trace::RecordKind>(kind); }
+};
+static_assert(sizeof(Event) == 16);
+
+// From event `event` on it is `tsc`, which is a lower bound for all but the event itself.
+struct Stamp {
+  uint64_t event;
+  uint64_t tsc;
 };
 
-// Damage is left to the first pass, which has counted it: what can be decoded is.
-absl::Status DecodeEvents(const reader::TraceReader& reader, const reader::BlockRef& ref, EventBlock* block);
+class alignas(128) EventBlock {
+ public:
+  // Forgets what is in it and decodes another block. Damage is left to the first pass, which has counted it:
+  // what can be decoded is.
+  absl::Status Decode(const reader::TraceReader& reader, const reader::BlockRef& ref);
+
+  uint32_t stream() const { return stream_; }
+  size_t size() const { return size_; }
+  const Event* events() const { return events_.data(); }
+  // The first is that of event 0 when it has none of its own. All others belong to events with kEventTimed.
+  const std::vector<Stamp>& stamps() const { return stamps_; }
+  // Which stamp the first event has.
+  size_t first_stamp() const { return stamps_.size() > 1 && stamps_[1].event == 0 ? 1 : 0; }
+
+  uint64_t BytesOf(const Event& event) const {
+    return event.flags & kEventLarge ? large_bytes_[event.bytes] : event.bytes;
+  }
+  const trace::Record& RecordOf(const Event& event) const { return records_[event.bytes]; }
+  // `event`, at stamp number `stamp`, did not happen after this time.
+  uint64_t LatestTime(const Event& event, size_t stamp) const {
+    if (!(event.flags & kEventTimed)) ++stamp;
+    if (stamp < stamps_.size()) return stamps_[stamp].tsc;
+    return last_tsc_ != 0 ? last_tsc_ : UINT64_MAX;
+  }
+
+ private:
+  // `out` is where the next event goes; returns where it goes after there is room again.
+  Event* Grow(Event* out);
+  void AddRare(const trace::Record& record, Event** out);
+
+  uint32_t stream_ = 0;
+  uint64_t last_tsc_ = 0;  // when it was sealed; 0 when it never was
+  size_t size_ = 0;
+  std::vector<Event> events_;  // room; the first size_ count
+  std::vector<Stamp> stamps_;
+  std::vector<uint64_t> large_bytes_;
+  std::vector<trace::Record> records_;
+  reader::LoadedBlock bytes_;
+};
 
 }  // namespace plateau::replay
 

@@ -7,13 +7,6 @@
 
 namespace plateau::replay {
 
-uint64_t EventRun::LatestTime(size_t index) const {
-  for (size_t i = index; i < block->events.size(); ++i) {
-    if (block->events[i].flags & kEventTimed) return block->events[i].tsc;
-  }
-  return block->last_tsc != 0 ? block->last_tsc : UINT64_MAX;
-}
-
 EventSource::EventSource(const reader::TraceReader& reader, int threads) : reader_(reader) {
   for (const reader::StreamIndex& stream : reader.streams()) {
     uint64_t earliest = 0;  // a stream's blocks stay in order whatever their stamps say
@@ -26,10 +19,10 @@ EventSource::EventSource(const reader::TraceReader& reader, int threads) : reade
   std::stable_sort(plan_.begin(), plan_.end(),
                    [](const Planned& a, const Planned& b) { return a.first_tsc < b.first_tsc; });
   ready_.resize(plan_.size());
-  if (threads <= 0) threads = static_cast<int>(std::thread::hardware_concurrency()) - 1;
-  threads = std::clamp(threads, 1, 16);
-  look_ahead_ = 4 * static_cast<size_t>(threads) + 4;
-  for (int i = 0; i < threads; ++i) helpers_.emplace_back([this] { Decode(); });
+  if (threads <= 0) threads = static_cast<int>(std::thread::hardware_concurrency()) - 2;
+  threads = std::clamp(threads, 0, 16);
+  look_ahead_ = 4 * static_cast<size_t>(threads) + 6;
+  for (int i = 0; i < threads; ++i) helpers_.emplace_back([this] { Help(); });
 }
 
 EventSource::~EventSource() {
@@ -41,32 +34,46 @@ EventSource::~EventSource() {
   for (std::thread& helper : helpers_) helper.join();
 }
 
-void EventSource::Decode() {
+void EventSource::DecodeNext(std::unique_lock<std::mutex>* lock) {
+  const size_t i = next_decode_++;
+  std::unique_ptr<EventBlock> block;
+  if (!spare_.empty()) {
+    block = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  lock->unlock();
+  if (!block) block = std::make_unique<EventBlock>();
+  block->Decode(reader_, *plan_[i].ref).IgnoreError();  // then it is empty; counted by the first pass
+  lock->lock();
+  ready_[i] = std::move(block);
+  decoded_.notify_all();
+}
+
+void EventSource::Help() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wanted_.wait(lock, [this] {
-      return stop_ || next_decode_ >= plan_.size() || next_decode_ < taken_ + look_ahead_;
-    });
+    wanted_.wait(lock, [this] { return stop_ || next_decode_ >= plan_.size() || CanDecode(); });
     if (stop_ || next_decode_ >= plan_.size()) return;
-    const size_t i = next_decode_++;
-    std::unique_ptr<EventBlock> block;
-    if (!spare_.empty()) {
-      block = std::move(spare_.back());
-      spare_.pop_back();
-    }
-    lock.unlock();
-    if (!block) block = std::make_unique<EventBlock>();
-    if (!DecodeEvents(reader_, *plan_[i].ref, block.get()).ok())
-      block->events.clear();  // counted by the first pass
-    lock.lock();
-    ready_[i] = std::move(block);
-    decoded_.notify_all();
+    DecodeNext(&lock);
   }
+}
+
+bool EventSource::DecodeAhead() {
+  std::unique_lock lock(mutex_);
+  if (!CanDecode()) return false;
+  DecodeNext(&lock);
+  return true;
 }
 
 std::unique_ptr<EventBlock> EventSource::Take(size_t i) {
   std::unique_lock lock(mutex_);
-  decoded_.wait(lock, [&] { return ready_[i] != nullptr; });
+  while (ready_[i] == nullptr) {
+    if (next_decode_ <= i || CanDecode()) {
+      DecodeNext(&lock);
+    } else {
+      decoded_.wait(lock);
+    }
+  }
   ++taken_;
   wanted_.notify_one();
   return std::move(ready_[i]);
@@ -88,15 +95,15 @@ void EventSource::ForEachRun(const std::function<void(const EventRun&)>& take) {
     while (next < plan_.size() && (heads.empty() || next_time() <= heads.top().first)) {
       const size_t cursor_index = plan_[next].cursor;
       std::unique_ptr<EventBlock> block = Take(next++);
-      if (block->events.empty()) {
+      if (block->size() == 0) {
         Recycle(std::move(block));
         continue;
       }
       Cursor& cursor = cursors_[cursor_index];
       cursor.blocks.push_back(std::move(block));
       if (cursor.blocks.size() == 1) {
-        cursor.index = 0;
-        heads.push({cursor.blocks.front()->events.front().tsc, cursor_index});
+        cursor.Begin();
+        heads.push({cursor.time(), cursor_index});
       }
     }
     if (heads.empty()) return;
@@ -104,19 +111,20 @@ void EventSource::ForEachRun(const std::function<void(const EventRun&)>& take) {
     heads.pop();
     Cursor& cursor = cursors_[cursor_index];
     const EventBlock& block = *cursor.blocks.front();
+    const std::vector<Stamp>& stamps = block.stamps();
     const uint64_t limit = std::min(heads.empty() ? UINT64_MAX : heads.top().first, next_time());
-    size_t end = cursor.index + 1;
-    while (end < block.events.size() && block.events[end].tsc <= limit) ++end;
-    take({&block, cursor.index, end});
+    size_t stamp = cursor.stamp + 1;
+    while (stamp < stamps.size() && stamps[stamp].tsc <= limit) ++stamp;
+    const size_t end = stamp < stamps.size() ? stamps[stamp].event : block.size();
+    take({&block, cursor.index, end, cursor.stamp});
     cursor.index = end;
-    if (end == block.events.size()) {
+    cursor.stamp = stamp;
+    if (end == block.size()) {
       Recycle(std::move(cursor.blocks.front()));
       cursor.blocks.pop_front();
-      cursor.index = 0;
+      if (!cursor.blocks.empty()) cursor.Begin();
     }
-    if (!cursor.blocks.empty()) {
-      heads.push({cursor.blocks.front()->events[cursor.index].tsc, cursor_index});
-    }
+    if (!cursor.blocks.empty()) heads.push({cursor.time(), cursor_index});
   }
 }
 

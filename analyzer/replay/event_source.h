@@ -1,8 +1,12 @@
 // The events of a trace in time order, decoded on all cores.
 //
 //   blocks, by first time stamp:   |b0|b1|b2|b3|b4|b5| ...
-//                                    taken ^     ^ decoded ahead by helper threads, at most `look_ahead`
-//                                    blocks
+//                                    taken ^     ^ decoded ahead, at most `look_ahead` blocks
+//
+// Who decodes: helper threads, where the machine has cores that the two halves of the replay leave idle;
+// those halves themselves whenever one of them would have to wait for the other (DecodeAhead()); and
+// ForEachRun() when the block it needs is not ready. So whichever half is the slower, no core waits while
+// there is work.
 //
 // Streams (threads of the program) are merged by time stamp. A stamp is a lower bound of the event's time, so
 // two events of different streams that are closer than the distance of two stamps may come in the wrong
@@ -31,14 +35,12 @@ struct EventRun {
   const EventBlock* block;
   size_t begin;
   size_t end;
-
-  // No event `index` of this block happened after this time.
-  uint64_t LatestTime(size_t index) const;
+  size_t stamp;  // which of the block's stamps event `begin` has
 };
 
 class EventSource {
  public:
-  // `threads` 0: as many helpers as the machine has cores to spare, at least one.
+  // `threads` 0: as many helpers as the machine has cores beyond the two of the replay, which may be none.
   explicit EventSource(const reader::TraceReader& reader, int threads = 0);
   ~EventSource();
   EventSource(const EventSource&) = delete;
@@ -46,6 +48,9 @@ class EventSource {
 
   // Calls `take` with every run, in order. Once.
   void ForEachRun(const std::function<void(const EventRun&)>& take);
+
+  // Decodes a block that will be needed soon. False when there is none. From any thread.
+  bool DecodeAhead();
 
  private:
   struct Planned {
@@ -56,9 +61,19 @@ class EventSource {
   struct Cursor {
     std::deque<std::unique_ptr<EventBlock>> blocks;
     size_t index = 0;
+    size_t stamp = 0;
+
+    void Begin() {
+      index = 0;
+      stamp = blocks.front()->first_stamp();
+    }
+    uint64_t time() const { return blocks.front()->stamps()[stamp].tsc; }
   };
 
-  void Decode();
+  bool CanDecode() const { return next_decode_ < plan_.size() && next_decode_ < taken_ + look_ahead_; }
+  // Decodes the next block. Called with the lock held, which it lets go meanwhile.
+  void DecodeNext(std::unique_lock<std::mutex>* lock);
+  void Help();
   std::unique_ptr<EventBlock> Take(size_t i);
   void Recycle(std::unique_ptr<EventBlock> block);
 

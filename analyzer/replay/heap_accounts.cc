@@ -23,71 +23,126 @@ HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions*
   result_.ledger.resize(definitions->ledger.size());
 }
 
+// ---- Amounts ----
+
+// Bytes of one object that stands for several when it was sampled; a growth has no count of its own.
+inline void HeapAccounts::Born(const Change& change, uint64_t bytes) {
+  const uint32_t row = RowOf(change.pool, change.stack);
+  const bool is_growth = change.kind == ChangeKind::kGrown;
+  const double weight = rates_.Weight(change.rate, bytes);
+  const double size = static_cast<double>(bytes);
+  const double count = is_growth ? 0 : weight;
+  StackRow& r = totals_.row(row);
+  r.alloc_bytes += size * weight;
+  r.alloc_count += count;
+  if (observer_ != nullptr) {
+    Observe({size, weight, r.site, bucket_, is_growth ? SiteChange::Kind::kGrow : SiteChange::Kind::kAlloc});
+  }
+  AddToPool(change.pool, size * weight);
+  if (totals_.Add(row, size * weight, count)) result_.peak_bucket = bucket_;
+  high_bytes_ = std::max(high_bytes_, totals_.live_bytes());
+}
+
+inline void HeapAccounts::Died(const Change& change, uint64_t bytes) {
+  const uint32_t row = RowOf(change.pool, change.stack);
+  const double weight = rates_.Weight(change.rate, bytes);
+  const double size = static_cast<double>(bytes);
+  const bool is_object = change.kind == ChangeKind::kDied;
+  const double count = is_object ? weight : 0;
+  StackRow& r = totals_.row(row);
+  r.free_count += count;
+  if (change.birth == bucket_) r.temporary_bytes += size * weight;
+  if (observer_ != nullptr) {
+    Observe({size, weight, r.site, change.birth,
+             is_object ? SiteChange::Kind::kFree : SiteChange::Kind::kFreePart});
+  }
+  result_.pools[static_cast<size_t>(change.pool)].live_bytes -= size * weight;
+  totals_.Remove(row, size * weight, count);
+}
+
+inline void HeapAccounts::AddToPool(Pool pool, double bytes) {
+  PoolLevel& level = result_.pools[static_cast<size_t>(pool)];
+  level.live_bytes += bytes;
+  level.peak_bytes = std::max(level.peak_bytes, level.live_bytes);
+}
+
 void HeapAccounts::Apply(const ChangeBatch& batch) {
-  const size_t size = batch.changes.size();
   const bool is_large = totals_.is_large();
-  for (size_t i = 0; i < size; ++i) {
-    const Change& change = batch.changes[i];
-    if (is_large && i + kIndexDistance < size) {
-      const Change &index = batch.changes[i + kIndexDistance], &row = batch.changes[i + kRowDistance];
-      totals_.PrefetchIndex(index.pool, index.stack);
-      totals_.PrefetchRow(row.pool, row.stack);
+  const Change* const end = batch.changes.get() + batch.size;
+  for (const Change* c = batch.changes.get(); c != end; ++c) {
+    if (is_large && static_cast<size_t>(end - c) > kIndexDistance) {
+      totals_.PrefetchIndex(c[kIndexDistance].pool, c[kIndexDistance].stack);
+      totals_.PrefetchRow(c[kRowDistance].pool, c[kRowDistance].stack);
     }
-    switch (change.kind) {
-      case ChangeKind::kBorn:
-      case ChangeKind::kGrown:
-        Born(change);
-        break;
-      case ChangeKind::kDied:
-      case ChangeKind::kPieceDied:
-      case ChangeKind::kShrunk:
-        Died(change);
-        break;
-      case ChangeKind::kPoolGrew:
-        AddToPool(change.pool, static_cast<double>(change.bytes));
-        break;
-      case ChangeKind::kPoolShrank:
-        result_.pools[static_cast<size_t>(change.pool)].live_bytes -= static_cast<double>(change.bytes);
-        break;
-      case ChangeKind::kTagged:
-      case ChangeKind::kUntagged: {
-        const double count =
-            (change.kind == ChangeKind::kTagged ? 1 : -1) * rates_.Weight(change.rate, change.bytes);
-        tensor_count_ += count;
-        tensor_bytes_ += count * static_cast<double>(change.bytes);
-        if (observer_ != nullptr) {
-          const uint32_t site = totals_.row(RowOf(change.pool, change.stack)).site;
-          observer_->OnTensor(site, count, static_cast<double>(change.bytes), bucket_);
-        }
-        break;
-      }
-      case ChangeKind::kRetained:
-        Show(change);
-        break;
-      case ChangeKind::kPlaced:
-        options_.on_snapshot(change.birth,
-                             {change.address, change.bytes, rates_.Weight(change.rate, change.bytes),
-                              totals_.row(RowOf(change.pool, change.stack)).site});
-        break;
-      case ChangeKind::kTick:
-        Tick(change.time);
-        break;
-      case ChangeKind::kDevice: {
-        const DeviceChange& device = batch.devices[change.index];
-        if (options_.on_device) options_.on_device(device.record, device.tsc, bucket_);
-        break;
-      }
-      case ChangeKind::kFold:
-        Fold(batch.folds[change.index]);
-        break;
+    if (c->kind <= ChangeKind::kGrown) {
+      Born(*c, batch.BytesOf(*c));
+    } else if (c->kind <= ChangeKind::kShrunk) {
+      Died(*c, batch.BytesOf(*c));
+    } else {
+      Other(*c, batch);
     }
   }
+  TellObserver();
+}
+
+void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
+  TellObserver();  // what came before this one
+  const uint64_t bytes = batch.BytesOf(change);
+  switch (change.kind) {
+    case ChangeKind::kPoolGrew:
+      AddToPool(change.pool, static_cast<double>(bytes));
+      break;
+    case ChangeKind::kPoolShrank:
+      result_.pools[static_cast<size_t>(change.pool)].live_bytes -= static_cast<double>(bytes);
+      break;
+    case ChangeKind::kTagged:
+    case ChangeKind::kUntagged: {
+      const double count = (change.kind == ChangeKind::kTagged ? 1 : -1) * rates_.Weight(change.rate, bytes);
+      tensor_count_ += count;
+      tensor_bytes_ += count * static_cast<double>(bytes);
+      if (observer_ != nullptr) {
+        const uint32_t site = totals_.row(RowOf(change.pool, change.stack)).site;
+        observer_->OnTensor(site, count, static_cast<double>(bytes), bucket_);
+      }
+      break;
+    }
+    case ChangeKind::kRetained:
+      Show(change, batch.details[change.bytes]);
+      break;
+    case ChangeKind::kPlaced:
+      options_.on_snapshot(change.birth,
+                           {batch.details[change.bytes].address, bytes, rates_.Weight(change.rate, bytes),
+                            totals_.row(RowOf(change.pool, change.stack)).site});
+      break;
+    case ChangeKind::kTick:
+      Tick(batch.details[change.bytes].time);
+      break;
+    case ChangeKind::kDevice: {
+      const DeviceChange& device = batch.devices[change.bytes];
+      if (options_.on_device) options_.on_device(device.record, device.tsc, bucket_);
+      break;
+    }
+    case ChangeKind::kFold:
+      Fold(batch.folds[change.bytes]);
+      break;
+    default:  // amounts, which Apply() knows
+      break;
+  }
+}
+
+void HeapAccounts::TellObserver() {
+  if (observed_size_ == 0) return;
+  observer_->OnChanges({observed_.data(), observed_size_}, bucket_);
+  observed_size_ = 0;
 }
 
 // ---- Time ----
 
 // Closes the buckets and notes the ledger readings that end before `tsc`.
 void HeapAccounts::Tick(uint64_t tsc) {
+  bucket_peak_ = std::max(bucket_peak_, high_bytes_);
+  reading_peak_ = std::max(reading_peak_, high_bytes_);
+  high_bytes_ = 0;
   while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) CloseBucket();
   while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
     result_.ledger[ledger_next_++] = {PoolBytes(), std::max(reading_peak_, totals_.live_bytes()),
@@ -143,69 +198,12 @@ ReplayResult HeapAccounts::Finish() {
   return std::move(result_);
 }
 
-// ---- Amounts ----
-
-uint32_t HeapAccounts::RowOf(Pool pool, uint32_t node) {
-  return totals_.RowOf(pool, node, definitions_.nodes, options_.site_of);
-}
-
-// Bytes of one object that stands for several when it was sampled; a growth has no count of its own.
-void HeapAccounts::Born(const Change& change) {
+void HeapAccounts::Show(const Change& change, const ChangeDetail& detail) {
   const uint32_t row = RowOf(change.pool, change.stack);
-  const bool is_growth = change.kind == ChangeKind::kGrown;
-  const double weight = rates_.Weight(change.rate, change.bytes);
-  const double size = static_cast<double>(change.bytes);
-  const double count = is_growth ? 0 : weight;
-  StackRow& r = totals_.row(row);
-  r.alloc_bytes += size * weight;
-  r.alloc_count += count;
-  if (observer_ != nullptr) {
-    if (is_growth) {
-      observer_->OnGrow(r.site, size, weight, bucket_);
-    } else {
-      observer_->OnAlloc(r.site, size, weight, bucket_);
-    }
-  }
-  AddToPool(r.pool, size * weight);
-  const uint64_t peak = totals_.peak_number();
-  totals_.Add(row, size * weight, count);
-  if (totals_.live_bytes() > bucket_peak_) bucket_peak_ = totals_.live_bytes();
-  if (totals_.live_bytes() > reading_peak_) reading_peak_ = totals_.live_bytes();
-  if (totals_.peak_number() != peak) result_.peak_bucket = bucket_;
-}
-
-void HeapAccounts::Died(const Change& change) {
-  const uint32_t row = RowOf(change.pool, change.stack);
-  const double weight = rates_.Weight(change.rate, change.bytes);
-  const double size = static_cast<double>(change.bytes);
-  const bool is_object = change.kind == ChangeKind::kDied;
-  const double count = is_object ? weight : 0;
-  StackRow& r = totals_.row(row);
-  r.free_count += count;
-  if (change.birth == bucket_) r.temporary_bytes += size * weight;
-  if (observer_ != nullptr) {
-    if (change.kind == ChangeKind::kShrunk) {
-      observer_->OnShrink(r.site, change.birth, size, weight, bucket_);
-    } else {
-      observer_->OnFree(r.site, change.birth, size, weight, bucket_, is_object);
-    }
-  }
-  result_.pools[static_cast<size_t>(r.pool)].live_bytes -= size * weight;
-  totals_.Remove(row, size * weight, count);
-}
-
-void HeapAccounts::AddToPool(Pool pool, double bytes) {
-  PoolLevel& level = result_.pools[static_cast<size_t>(pool)];
-  level.live_bytes += bytes;
-  level.peak_bytes = std::max(level.peak_bytes, level.live_bytes);
-}
-
-void HeapAccounts::Show(const Change& change) {
-  const uint32_t row = RowOf(change.pool, change.stack);
-  const double p = rates_.Probability(change.rate, change.bytes);
-  options_.on_retained({row, totals_.row(row).site, change.birth, static_cast<double>(change.bytes) / p,
-                        change.flags & kChangePiece ? 0.0 : 1 / p, SampleVariance(p, change.bytes),
-                        (change.flags & kChangeTensor) != 0, change.label, p == 1 ? change.object_bytes : 0});
+  const double p = rates_.Probability(change.rate, detail.bytes);
+  options_.on_retained({row, totals_.row(row).site, change.birth, static_cast<double>(detail.bytes) / p,
+                        change.flags & kChangePiece ? 0.0 : 1 / p, SampleVariance(p, detail.bytes),
+                        (change.flags & kChangeTensor) != 0, detail.label, p == 1 ? detail.object_bytes : 0});
 }
 
 // Sums of events that were folded into the past, as of the bucket they happened in: mean objects stand for
@@ -222,11 +220,12 @@ void HeapAccounts::Fold(const trace::FoldRecord& fold) {
   const double died = at_most(fold.free_bytes, r.live_bytes + born);
   const double born_count = static_cast<double>(fold.alloc_count);
   const double died_count = at_most(fold.free_count, r.live_count + born_count);
-  if (observer_ != nullptr && fold.alloc_count > 0)
-    observer_->OnAlloc(r.site, born / born_count, born_count, bucket);
-  if (observer_ != nullptr && died_count > 0) {
-    observer_->OnFree(r.site, bucket, died / died_count, died_count, bucket, true);
-  }
+  const auto observe = [&](double whole, double count, SiteChange::Kind kind) {
+    const SiteChange change{whole / count, count, r.site, bucket, kind};
+    observer_->OnChanges({&change, 1}, bucket);
+  };
+  if (observer_ != nullptr && fold.alloc_count > 0) observe(born, born_count, SiteChange::Kind::kAlloc);
+  if (observer_ != nullptr && died_count > 0) observe(died, died_count, SiteChange::Kind::kFree);
   r.alloc_bytes += born;
   r.alloc_count += born_count;
   r.free_count += died_count;

@@ -34,11 +34,20 @@ class HeapAccounts {
   void TakeRetained();
   std::array<double, kPools> PoolBytes() const;
 
-  uint32_t RowOf(Pool pool, uint32_t node);
-  void Born(const Change& change);
-  void Died(const Change& change);
+  uint32_t RowOf(Pool pool, uint32_t node) {
+    return totals_.RowOf(pool, node, definitions_.nodes, options_.site_of);
+  }
+  [[gnu::always_inline]] void Born(const Change& change, uint64_t bytes);
+  [[gnu::always_inline]] void Died(const Change& change, uint64_t bytes);
   void AddToPool(Pool pool, double bytes);
-  void Show(const Change& change);
+  // Tells the observer, later and with others.
+  void Observe(const SiteChange& change) {
+    observed_[observed_size_] = change;
+    if (++observed_size_ == observed_.size()) TellObserver();
+  }
+  void TellObserver();
+  void Other(const Change& change, const ChangeBatch& batch);
+  void Show(const Change& change, const ChangeDetail& detail);
   void Fold(const trace::FoldRecord& fold);
 
   const Definitions& definitions_;
@@ -53,9 +62,12 @@ class HeapAccounts {
   std::vector<Retained> retained_;  // by row
   bool has_retained_ = false;
   ReplayObserver* observer_;
+  std::array<SiteChange, 256> observed_;  // the first observed_size_, all of this bucket
+  size_t observed_size_ = 0;
   uint32_t bucket_ = 0;
-  double reading_peak_ = 0;
-  double bucket_peak_ = 0;
+  double high_bytes_ = 0;    // most that was live since the last tick
+  double reading_peak_ = 0;  // most before that tick, since the last reading
+  double bucket_peak_ = 0;   // and since the bucket began
   double tensor_bytes_ = 0;
   double tensor_count_ = 0;
   size_t ledger_next_ = 0;

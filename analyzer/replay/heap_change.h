@@ -8,8 +8,10 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 #define PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,40 +30,45 @@ enum class ChangeKind : uint8_t {
   kPoolShrank,
   kTagged,  // became a tensor's storage
   kUntagged,
-  kRetained,  // is alive at the end; changes nothing
+  kRetained,  // is alive at the end; changes nothing. Detailed, as are the next two
   kPlaced,    // lies at `address` at the moment numbered `birth`; changes nothing
   kTick,      // it is `time` now: buckets end, readings are due
-  kDevice,    // `index` into ChangeBatch::devices
-  kFold,      // `index` into ChangeBatch::folds
+  kDevice,    // `bytes` is an index into ChangeBatch::devices
+  kFold,      // and here into ChangeBatch::folds
 };
 
 enum ChangeFlags : uint8_t {
-  kChangeTensor = 1,  // of kRetained
-  kChangePiece = 2,   // of kRetained: without the count
+  kChangeTensor = 1,    // of kRetained
+  kChangePiece = 2,     // of kRetained: without the count
+  kChangeDetailed = 4,  // `bytes` is an index into ChangeBatch::details
 };
 
 // Of `Change::rate`: stands for one object whatever the sampling.
 inline constexpr uint8_t kNotSampled = 255;
 
 struct Change {
-  union {
-    uint64_t bytes;
-    uint64_t time;
-    uint64_t index;
-  };
-  union {
-    uint64_t object_bytes;  // of kRetained: the whole object, where `bytes` are a part
-    uint64_t address;       // of kPlaced
-  };
+  uint32_t bytes;  // or an index: what the kind or kChangeDetailed says
   uint32_t stack;  // node of the trace
   uint32_t birth;  // bucket
   ChangeKind kind;
   Pool pool;
   uint8_t rate;  // which sampling rate it was recorded at
   uint8_t flags;
+};
+static_assert(sizeof(Change) == 16);
+
+// What few changes have: a size beyond 32 bits, a time, an address.
+struct ChangeDetail {
+  union {
+    uint64_t bytes;
+    uint64_t time;  // of kTick
+  };
+  union {
+    uint64_t object_bytes;  // of kRetained: the whole object, where `bytes` are a part
+    uint64_t address;       // of kPlaced
+  };
   uint8_t label;  // of kRetained
 };
-static_assert(sizeof(Change) == 32);
 
 struct DeviceChange {
   trace::DeviceRecord record;  // `api` views the string below
@@ -69,15 +76,24 @@ struct DeviceChange {
   std::string api;
 };
 
-struct ChangeBatch {
-  std::vector<Change> changes;
+// Aligned, because one batch is written while its neighbour is read.
+struct alignas(128) ChangeBatch {
+  static constexpr size_t kChanges = 4096;
+
+  size_t size = 0;
+  std::unique_ptr<Change[]> changes{new Change[kChanges]};  // the first `size` count
+  std::vector<ChangeDetail> details;
   std::deque<DeviceChange> devices;  // never moves what is in it
   std::vector<trace::FoldRecord> folds;
 
   void Clear() {
-    changes.clear();
+    size = 0;
+    details.clear();
     devices.clear();
     folds.clear();
+  }
+  uint64_t BytesOf(const Change& change) const {
+    return change.flags & kChangeDetailed ? details[change.bytes].bytes : change.bytes;
   }
 };
 

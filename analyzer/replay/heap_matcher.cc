@@ -26,59 +26,198 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
   Tick(0);
 }
 
+// ---- Objects ----
+
+void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
+  if (parts == nullptr) {
+    Append(ChangeKind::kDied, pool, object.stack, object.birth, object.bytes,
+           static_cast<uint8_t>(object.rate));
+    return;
+  }
+  ChangeKind kind = ChangeKind::kDied;
+  for (const Part& part : *parts) {
+    Append(kind, pool, part.stack, part.birth, part.bytes, kNotSampled);
+    kind = ChangeKind::kPieceDied;
+  }
+}
+
+// Ends an object that is in the table; its place is the caller's to reuse or erase.
+void HeapMatcher::EndLive(LiveObject* object) {
+  if (object->flags & kObjectTensor) Tag(object, false);
+  if (object->flags & kObjectParts) {
+    const auto it = parts_.find(object->address);
+    End(*object, Pool::kHeap, &it->second);
+    parts_.erase(it);
+  } else {
+    End(*object, Pool::kHeap, nullptr);
+  }
+}
+
+void HeapMatcher::Tag(LiveObject* object, bool is_tensor) {
+  if (((object->flags & kObjectTensor) != 0) == is_tensor) return;
+  object->flags ^= kObjectTensor;
+  Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object->stack, object->birth,
+         object->bytes, static_cast<uint8_t>(object->rate));
+}
+
+// The place for an object that is about to be allocated; whatever lived there has ended.
+LiveObject* HeapMatcher::MakeRoom(const Event& e) {
+  const LiveTable::Place place = live_.FindOrAdd(e.address);
+  if (!place.is_new) MakeRoomAt(e, place.object);
+  return place.object;
+}
+
+void HeapMatcher::MakeRoomAt(const Event& e, LiveObject* object) {
+  if ((object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX)) return EndDoomed(object);
+  ++totals_.late_frees;
+  EndLive(object);
+  if (is_multi_stream_) late_.Add(e.address, block_->stream(), now_, LatestTime(e));
+}
+
+// By a free that came too early and was counted as unknown.
+void HeapMatcher::EndDoomed(LiveObject* object) {
+  --totals_.unknown_frees;
+  ++totals_.late_frees;
+  EndLive(object);
+}
+
+void HeapMatcher::Place(const Event& e, const LiveObject& object, LiveObject* place) {
+  *place = object;
+  if (!is_multi_stream_) return;
+  const auto latest = waiting_.GoodUntil(e.address, block_->stream(), now_);
+  if (!latest.has_value()) return;
+  place->flags |= kObjectDoomed;
+  doomed_.push({*latest, e.address});
+  next_tick_ = std::min(next_tick_, *latest + 1);
+}
+
+template <bool kMany>
+inline void HeapMatcher::Alloc(const Event& e) {
+  if (e.address == 0) return;
+  const LiveTable::Place place = live_.FindOrAdd(e.address);
+  if (!place.is_new) [[unlikely]]
+    MakeRoomAt(e, place.object);
+  const uint64_t bytes = block_->BytesOf(e);
+  Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
+  const LiveObject object{e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_};
+  if constexpr (kMany) {
+    Place(e, object, place.object);
+  } else {
+    *place.object = object;
+  }
+}
+
+void HeapMatcher::AllocAnew(const Event& e) { is_multi_stream_ ? Alloc<true>(e) : Alloc<false>(e); }
+
+// Where the live object is that a free ends; nowhere when the free belongs to another one.
+LiveTable::Spot HeapMatcher::FreedObject(const Event& e) {
+  if (is_multi_stream_ && late_.Consume(e.address, block_->stream(), now_)) return {};
+  const LiveTable::Spot spot = live_.Look(e.address);
+  if (spot.object == nullptr) {
+    ++totals_.unknown_frees;
+    if (is_multi_stream_) waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
+  } else if ((spot.object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, LatestTime(e))) {
+    // The one that waited ends the object, this one may still find a later one.
+    waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
+  }
+  return spot;
+}
+
+template <bool kMany>
+inline void HeapMatcher::Free(const Event& e) {
+  const LiveTable::Spot spot = kMany ? FreedObject(e) : live_.Look(e.address);
+  if (spot.object == nullptr) [[unlikely]] {
+    if (!kMany) ++totals_.unknown_frees;
+    return;
+  }
+  const LiveObject& object = *spot.object;
+  if (object.flags & (kObjectTensor | kObjectParts)) [[unlikely]] {
+    EndLive(spot.object);
+  } else {
+    Append(ChangeKind::kDied, Pool::kHeap, object.stack, object.birth, object.bytes,
+           static_cast<uint8_t>(object.rate));
+  }
+  live_.Erase(spot);
+}
+
+// ---- Events ----
+
 void HeapMatcher::Match(const EventRun& run) {
-  const std::vector<Event>& events = run.block->events;
-  const bool is_large = live_.is_large() || python_.is_large();
-  for (size_t i = run.begin; i < run.end; ++i) {
-    if (is_large && i + kPageDistance < events.size()) Prefetch(&events[i]);
-    const Event& e = events[i];
-    if (e.tsc >= next_tick_) Tick(e.tsc);
-    switch (e.kind) {
-      case RecordKind::kAlloc:
-        ++totals_.events;
-        if (e.flags & kEventRealloc) {
-          FinishRealloc(run, i);
-        } else {
-          Alloc(run, i);
-        }
-        break;
-      case RecordKind::kFree:
-        ++totals_.events;
-        if (e.flags & kEventRealloc) {
-          StartRealloc(run, i);
-        } else {
-          Free(run, i);
-        }
-        break;
-      case RecordKind::kReallocCancel:
-        CancelRealloc(run.block->stream);
-        break;
-      case RecordKind::kTensor:
-      case RecordKind::kTensorGone:
-        if (LiveObject* object = live_.Find(e.address)) Tag(object, e.kind == RecordKind::kTensor);
-        break;
-      case RecordKind::kAllocIn:
-        ++totals_.events;
-        AllocIn(e);
-        break;
-      case RecordKind::kFreeIn:
-        ++totals_.events;
-        FreeIn(e);
-        break;
-      default:
-        if (e.flags & kEventRare) Rare(run.block->records[e.bytes]);
+  block_ = run.block;
+  stamp_ = run.stamp;
+  const std::vector<Stamp>& stamps = block_->stamps();
+  const Event* const events = block_->events();
+  for (size_t i = run.begin; i < run.end; ++stamp_) {
+    now_ = stamps[stamp_].tsc;
+    const size_t end = stamp_ + 1 < stamps.size() ? std::min(stamps[stamp_ + 1].event, run.end) : run.end;
+    if (is_multi_stream_) {
+      MatchAll<true>(events + i, events + end, events + block_->size());
+    } else {
+      MatchAll<false>(events + i, events + end, events + block_->size());
     }
+    i = end;
+  }
+}
+
+template <bool kMany>
+void HeapMatcher::MatchAll(const Event* begin, const Event* end, const Event* block_end) {
+  const bool is_large = live_.is_large() || python_.is_large();
+  for (const Event* event = begin; event != end; ++event) {
+    if (is_large && static_cast<size_t>(block_end - event) > kPageDistance) Prefetch(event);
+    const Event& e = *event;
+    if (now_ >= next_tick_) Tick(now_);
+    if (e.flags & kEventRealloc) [[unlikely]] {
+      MatchOther(e);
+    } else if (e.Kind() == RecordKind::kAlloc) {
+      ++totals_.events;
+      Alloc<kMany>(e);
+    } else if (e.Kind() == RecordKind::kFree) {
+      ++totals_.events;
+      Free<kMany>(e);
+    } else {
+      MatchOther(e);
+    }
+  }
+}
+
+void HeapMatcher::MatchOther(const Event& e) {
+  switch (e.Kind()) {
+    case RecordKind::kAlloc:
+      ++totals_.events;
+      FinishRealloc(e);
+      break;
+    case RecordKind::kFree:
+      ++totals_.events;
+      StartRealloc(e);
+      break;
+    case RecordKind::kReallocCancel:
+      CancelRealloc();
+      break;
+    case RecordKind::kTensor:
+    case RecordKind::kTensorGone:
+      if (LiveObject* object = live_.Find(e.address)) Tag(object, e.Kind() == RecordKind::kTensor);
+      break;
+    case RecordKind::kAllocIn:
+      ++totals_.events;
+      AllocIn(e);
+      break;
+    case RecordKind::kFreeIn:
+      ++totals_.events;
+      FreeIn(e);
+      break;
+    default:
+      if (e.flags & kEventRare) Rare(block_->RecordOf(e));
   }
 }
 
 void HeapMatcher::Prefetch(const Event* event) {
   const auto table = [this](const Event& e) -> const LiveTable& {
-    return e.kind == RecordKind::kAllocIn || e.kind == RecordKind::kFreeIn ? python_ : live_;
+    return e.Kind() == RecordKind::kAllocIn || e.Kind() == RecordKind::kFreeIn ? python_ : live_;
   };
   const Event &page = event[kPageDistance], &group = event[kGroupDistance], &object = event[kObjectDistance];
   table(page).PrefetchPage(page.address);
   table(group).PrefetchGroup(group.address);
-  const bool is_free = object.kind == RecordKind::kFree || object.kind == RecordKind::kFreeIn;
+  const bool is_free = object.Kind() == RecordKind::kFree || object.Kind() == RecordKind::kFreeIn;
   if (is_free) table(object).PrefetchObject(object.address);
 }
 
@@ -115,15 +254,7 @@ void HeapMatcher::Tick(uint64_t tsc) {
   while (label_next_ < options_.labels.size() && tsc >= options_.labels[label_next_].begin) {
     birth_flags_ = static_cast<uint8_t>(options_.labels[label_next_++].label << kObjectLabelShift);
   }
-  out_.Append({.time = tsc,
-               .object_bytes = 0,
-               .stack = 0,
-               .birth = 0,
-               .kind = ChangeKind::kTick,
-               .pool = Pool::kHeap,
-               .rate = 0,
-               .flags = 0,
-               .label = 0});
+  out_.Append({0, 0, 0, ChangeKind::kTick, Pool::kHeap, 0, 0}, {.time = tsc, .object_bytes = 0, .label = 0});
   if (is_over) AppendRetained();
   for (size_t i = first_snapshot; i < snapshot_next_; ++i) AppendPlaces(static_cast<uint32_t>(i));
 
@@ -140,123 +271,28 @@ void HeapMatcher::Finish() {
   Tick(UINT64_MAX - 1);
   FoldRows();
   AppendRetained();
-}
-
-// ---- Objects ----
-
-void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
-  if (parts == nullptr) {
-    Append(ChangeKind::kDied, pool, object.stack, object.birth, object.bytes,
-           static_cast<uint8_t>(object.rate));
-    return;
-  }
-  ChangeKind kind = ChangeKind::kDied;
-  for (const Part& part : *parts) {
-    Append(kind, pool, part.stack, part.birth, part.bytes, kNotSampled);
-    kind = ChangeKind::kPieceDied;
-  }
-}
-
-// Ends an object that is in the table; its place is the caller's to reuse or erase.
-void HeapMatcher::EndLive(LiveObject* object) {
-  if (object->flags & kObjectTensor) Tag(object, false);
-  if (object->flags & kObjectParts) {
-    const auto it = parts_.find(object->address);
-    End(*object, Pool::kHeap, &it->second);
-    parts_.erase(it);
-  } else {
-    End(*object, Pool::kHeap, nullptr);
-  }
-}
-
-void HeapMatcher::Tag(LiveObject* object, bool is_tensor) {
-  if (((object->flags & kObjectTensor) != 0) == is_tensor) return;
-  object->flags ^= kObjectTensor;
-  Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object->stack, object->birth,
-         object->bytes, static_cast<uint8_t>(object->rate));
-}
-
-// The place for an object that is about to be allocated; whatever lived there has ended.
-LiveObject* HeapMatcher::MakeRoom(const EventRun& run, size_t i) {
-  const Event& e = run.block->events[i];
-  const LiveTable::Place place = live_.FindOrAdd(e.address);
-  if (place.is_new) return place.object;
-  if ((place.object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX)) {
-    EndDoomed(place.object);
-    return place.object;
-  }
-  ++totals_.late_frees;
-  EndLive(place.object);
-  if (is_multi_stream_) late_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
-  return place.object;
-}
-
-// By a free that came too early and was counted as unknown.
-void HeapMatcher::EndDoomed(LiveObject* object) {
-  --totals_.unknown_frees;
-  ++totals_.late_frees;
-  EndLive(object);
-}
-
-void HeapMatcher::Place(const EventRun& run, size_t i, const LiveObject& object, LiveObject* place) {
-  const Event& e = run.block->events[i];
-  *place = object;
-  if (!is_multi_stream_) return;
-  const auto latest = waiting_.GoodUntil(e.address, run.block->stream, e.tsc);
-  if (!latest.has_value()) return;
-  place->flags |= kObjectDoomed;
-  doomed_.push({*latest, e.address});
-  next_tick_ = std::min(next_tick_, *latest + 1);
-}
-
-void HeapMatcher::Alloc(const EventRun& run, size_t i) {
-  const Event& e = run.block->events[i];
-  if ((e.address & LiveTable::kAddressMask) == 0) return;
-  LiveObject* const place = MakeRoom(run, i);
-  Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, e.bytes, rates_.current());
-  Place(run, i, {e.address, rates_.current(), birth_flags_, e.bytes, e.stack, bucket_}, place);
-}
-
-// The live object that a free ends, or nullptr when the free belongs to another one.
-LiveObject* HeapMatcher::FreedObject(const EventRun& run, size_t i) {
-  const Event& e = run.block->events[i];
-  if (is_multi_stream_ && late_.Consume(e.address, run.block->stream, e.tsc)) return nullptr;
-  LiveObject* object = live_.Find(e.address);
-  if (object == nullptr) {
-    ++totals_.unknown_frees;
-    if (is_multi_stream_) waiting_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
-  } else if ((object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, run.LatestTime(i))) {
-    // The one that waited ends the object, this one may still find a later one.
-    waiting_.Add(e.address, run.block->stream, e.tsc, run.LatestTime(i));
-  }
-  return object;
-}
-
-void HeapMatcher::Free(const EventRun& run, size_t i) {
-  LiveObject* const object = FreedObject(run, i);
-  if (object == nullptr) return;
-  EndLive(object);
-  live_.Erase(object);
+  out_.Close();
 }
 
 // ---- pymalloc ----
 
 void HeapMatcher::AllocIn(const Event& e) {
-  if ((e.address & LiveTable::kAddressMask) == 0) return;
+  if (e.address == 0) return;
   const LiveTable::Place place = python_.FindOrAdd(e.address);
   if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
-  Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, e.bytes, rates_.current());
-  *place.object = {e.address, rates_.current(), birth_flags_, e.bytes, e.stack, bucket_};
+  const uint64_t bytes = block_->BytesOf(e);
+  Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.current());
+  *place.object = {e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_};
 }
 
 void HeapMatcher::FreeIn(const Event& e) {
-  LiveObject* object = python_.Find(e.address);
-  if (object == nullptr) {
+  const LiveTable::Spot spot = python_.Look(e.address);
+  if (spot.object == nullptr) {
     ++totals_.unknown_frees;
     return;
   }
-  End(*object, Pool::kPython, nullptr);
-  python_.Erase(object);
+  End(*spot.object, Pool::kPython, nullptr);
+  python_.Erase(spot);
 }
 
 // ---- The rest ----

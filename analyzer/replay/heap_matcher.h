@@ -79,6 +79,11 @@ class HeapMatcher {
     uint32_t bucket = 0;
   };
 
+  // Events begin..end, all of the time now_.
+  template <bool kMany>
+  void MatchAll(const Event* begin, const Event* end, const Event* block_end);
+  // What is not an ordinary allocation or free.
+  void MatchOther(const Event& event);
   // Loads what the events behind this one need.
   void Prefetch(const Event* event);
   void Tick(uint64_t tsc);
@@ -86,20 +91,27 @@ class HeapMatcher {
   void FoldTotals(const trace::FoldTotalsRecord& record);
   void FoldRows();
 
-  void Alloc(const EventRun& run, size_t i);
-  void Free(const EventRun& run, size_t i);
-  LiveObject* MakeRoom(const EventRun& run, size_t i);
+  // What nearly all events are. With many streams their order may need repair.
+  template <bool kMany>
+  void Alloc(const Event& event);
+  template <bool kMany>
+  void Free(const Event& event);
+  LiveObject* MakeRoom(const Event& event);
+  void MakeRoomAt(const Event& event, LiveObject* object);
   void EndDoomed(LiveObject* object);
-  void Place(const EventRun& run, size_t i, const LiveObject& object, LiveObject* place);
-  LiveObject* FreedObject(const EventRun& run, size_t i);
-  void StartRealloc(const EventRun& run, size_t i);
-  void FinishRealloc(const EventRun& run, size_t i);
-  void CancelRealloc(uint32_t stream);
+  void Place(const Event& event, const LiveObject& object, LiveObject* place);
+  LiveTable::Spot FreedObject(const Event& event);
+  void AllocAnew(const Event& event);  // by a realloc
+  void StartRealloc(const Event& event);
+  void FinishRealloc(const Event& event);
+  void CancelRealloc();
   void EndLimbo(Limbo* limbo);
-  void Resize(const LiveObject& object, const Event& to, Parts* parts);
+  void Resize(const LiveObject& object, uint64_t bytes, uint32_t stack, Parts* parts);
 
   void AllocIn(const Event& event);
   void FreeIn(const Event& event);
+
+  uint64_t LatestTime(const Event& event) const { return block_->LatestTime(event, stamp_); }
 
   void End(const LiveObject& object, Pool pool, const Parts* parts);
   void EndLive(LiveObject* object);
@@ -108,15 +120,10 @@ class HeapMatcher {
   void AppendRetained();
   void AppendRetained(const LiveObject& object, Pool pool, const Parts* parts);
   void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth, uint64_t bytes, uint8_t rate) {
-    out_.Append({.bytes = bytes,
-                 .object_bytes = 0,
-                 .stack = stack,
-                 .birth = birth,
-                 .kind = kind,
-                 .pool = pool,
-                 .rate = rate,
-                 .flags = 0,
-                 .label = 0});
+    const Change change{static_cast<uint32_t>(bytes), stack, birth, kind, pool, rate, 0};
+    if (bytes <= UINT32_MAX) [[likely]]
+      return out_.Append(change);
+    out_.Append(change, {.bytes = bytes, .object_bytes = 0, .label = 0});
   }
 
   const Definitions& definitions_;
@@ -144,6 +151,10 @@ class HeapMatcher {
   size_t snapshot_next_ = 0;
   uint8_t birth_flags_ = kNoLabel & (0xff << kObjectLabelShift);  // of what is born now
   uint64_t next_tick_ = 0;
+  // Where Match() is.
+  const EventBlock* block_ = nullptr;
+  size_t stamp_ = 0;
+  uint64_t now_ = 0;
 };
 
 }  // namespace plateau::replay

@@ -7,16 +7,8 @@ namespace plateau::replay {
 void HeapMatcher::AppendPlaces(uint32_t moment) {
   if (!options_.on_snapshot) return;
   const auto append = [&](const LiveObject& object, Pool pool) {
-    Change change{.bytes = object.bytes,
-                  .stack = object.stack,
-                  .birth = moment,
-                  .kind = ChangeKind::kPlaced,
-                  .pool = pool,
-                  .rate = static_cast<uint8_t>(object.rate),
-                  .flags = 0,
-                  .label = 0};
-    change.address = object.address;
-    out_.Append(change);
+    out_.Append({0, object.stack, moment, ChangeKind::kPlaced, pool, static_cast<uint8_t>(object.rate), 0},
+                {.bytes = object.bytes, .address = object.address, .label = 0});
   };
   live_.ForEach([&](const LiveObject& object) { append(object, Pool::kHeap); });
   python_.ForEach([&](const LiveObject& object) { append(object, Pool::kPython); });
@@ -45,22 +37,23 @@ void HeapMatcher::AppendRetained() {
 
 void HeapMatcher::AppendRetained(const LiveObject& object, Pool pool, const Parts* parts) {
   const uint8_t bits = static_cast<uint8_t>(object.flags >> kObjectLabelShift);
-  Change change{.bytes = object.bytes,
-                .object_bytes = object.bytes,
-                .stack = object.stack,
-                .birth = object.birth,
-                .kind = ChangeKind::kRetained,
-                .pool = pool,
-                .rate = static_cast<uint8_t>(object.rate),
-                .flags = object.flags & kObjectTensor ? uint8_t{kChangeTensor} : uint8_t{0},
-                .label = bits == kNoLabel >> kObjectLabelShift ? kNoLabel : bits};
-  if (parts == nullptr) return out_.Append(change);
+  Change change{0,
+                object.stack,
+                object.birth,
+                ChangeKind::kRetained,
+                pool,
+                static_cast<uint8_t>(object.rate),
+                object.flags & kObjectTensor ? uint8_t{kChangeTensor} : uint8_t{0}};
+  ChangeDetail detail{.bytes = object.bytes,
+                      .object_bytes = object.bytes,
+                      .label = bits == kNoLabel >> kObjectLabelShift ? kNoLabel : bits};
+  if (parts == nullptr) return out_.Append(change, detail);
   change.rate = kNotSampled;
   for (const Part& part : *parts) {
-    change.bytes = part.bytes;
+    detail.bytes = part.bytes;
     change.stack = part.stack;
     change.birth = part.birth;
-    out_.Append(change);
+    out_.Append(change, detail);
     change.flags |= kChangePiece;
   }
 }

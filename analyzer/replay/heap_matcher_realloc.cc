@@ -6,10 +6,11 @@
 
 namespace plateau::replay {
 
-void HeapMatcher::StartRealloc(const EventRun& run, size_t i) {
-  Limbo& limbo = limbo_[run.block->stream];
+void HeapMatcher::StartRealloc(const Event& e) {
+  Limbo& limbo = limbo_[block_->stream()];
   EndLimbo(&limbo);
-  LiveObject* object = FreedObject(run, i);
+  const LiveTable::Spot spot = FreedObject(e);
+  LiveObject* const object = spot.object;
   if (object == nullptr) return;
   limbo.is_valid = true;
   limbo.object = *object;
@@ -19,7 +20,7 @@ void HeapMatcher::StartRealloc(const EventRun& run, size_t i) {
     limbo.parts = std::move(it->second);
     parts_.erase(it);
   }
-  live_.Erase(object);
+  live_.Erase(spot);
 }
 
 // A realloc whose second half never came (lost, or damage): the object is gone.
@@ -29,8 +30,8 @@ void HeapMatcher::EndLimbo(Limbo* limbo) {
   End(limbo->object, Pool::kHeap, limbo->parts.empty() ? nullptr : &limbo->parts);
 }
 
-void HeapMatcher::CancelRealloc(uint32_t stream) {
-  Limbo& limbo = limbo_[stream];
+void HeapMatcher::CancelRealloc() {
+  Limbo& limbo = limbo_[block_->stream()];
   if (!limbo.is_valid) return;
   const LiveTable::Place place = live_.FindOrAdd(limbo.object.address);
   if (!place.is_new) return EndLimbo(&limbo);
@@ -39,48 +40,48 @@ void HeapMatcher::CancelRealloc(uint32_t stream) {
   if (!limbo.parts.empty()) parts_[limbo.object.address] = std::move(limbo.parts);
 }
 
-void HeapMatcher::FinishRealloc(const EventRun& run, size_t i) {
-  const Event& e = run.block->events[i];
-  Limbo& limbo = limbo_[run.block->stream];
+void HeapMatcher::FinishRealloc(const Event& e) {
+  const uint64_t bytes = block_->BytesOf(e);
+  Limbo& limbo = limbo_[block_->stream()];
   const bool is_exact =
       limbo.is_valid &&
       rates_.Probability(static_cast<uint8_t>(limbo.object.rate), limbo.object.bytes) == 1 &&
-      rates_.Probability(rates_.current(), e.bytes) == 1;
-  if (!is_exact || (e.address & LiveTable::kAddressMask) == 0) {
+      rates_.Probability(rates_.current(), bytes) == 1;
+  if (!is_exact || e.address == 0) {
     EndLimbo(&limbo);
-    return Alloc(run, i);
+    return AllocAnew(e);
   }
   limbo.is_valid = false;
   LiveObject object = limbo.object;
   Parts parts = std::move(limbo.parts);
   limbo.parts.clear();
   if (parts.empty()) parts.push_back({object.stack, object.birth, object.bytes});
-  Resize(object, e, &parts);
-  LiveObject* const place = MakeRoom(run, i);
+  Resize(object, bytes, e.stack, &parts);
+  LiveObject* const place = MakeRoom(e);
   const bool has_parts = parts.size() > 1;
   object.address = e.address;
-  object.bytes = e.bytes;
+  object.bytes = bytes;
   object.rate = rates_.current();
   object.flags = (object.flags & ~uint64_t{kObjectParts | kObjectDoomed}) | (has_parts ? kObjectParts : 0);
-  Place(run, i, object, place);
+  Place(e, object, place);
   if (has_parts) parts_[object.address] = std::move(parts);
 }
 
 // Growth is born now; shrinking ends the youngest bytes.
-void HeapMatcher::Resize(const LiveObject& object, const Event& to, Parts* parts) {
-  if (to.bytes > object.bytes) {
-    const uint64_t growth = to.bytes - object.bytes;
-    Append(ChangeKind::kGrown, Pool::kHeap, to.stack, bucket_, growth, kNotSampled);
+void HeapMatcher::Resize(const LiveObject& object, uint64_t bytes, uint32_t stack, Parts* parts) {
+  if (bytes > object.bytes) {
+    const uint64_t growth = bytes - object.bytes;
+    Append(ChangeKind::kGrown, Pool::kHeap, stack, bucket_, growth, kNotSampled);
     Part& youngest = parts->back();
     if (youngest.birth == bucket_ &&
-        definitions_.Canonical(youngest.stack) == definitions_.Canonical(to.stack)) {
+        definitions_.Canonical(youngest.stack) == definitions_.Canonical(stack)) {
       youngest.bytes += growth;
     } else {
-      parts->push_back({to.stack, bucket_, growth});
+      parts->push_back({stack, bucket_, growth});
     }
     return;
   }
-  for (uint64_t excess = object.bytes - to.bytes; excess > 0;) {
+  for (uint64_t excess = object.bytes - bytes; excess > 0;) {
     Part& youngest = parts->back();
     const uint64_t cut = std::min(excess, youngest.bytes);
     Append(ChangeKind::kShrunk, Pool::kHeap, youngest.stack, youngest.birth, cut, kNotSampled);

@@ -13,11 +13,11 @@ namespace plateau::replay {
 
 ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& definitions,
                         const ReplayOptions& options) {
-  ChangeQueue queue;
+  EventSource source(reader, options.threads);
+  ChangeQueue queue([&source] { return source.DecodeAhead(); });
   MatchTotals matched;
   std::thread matching([&] {
     HeapMatcher matcher(reader, &definitions, &options, &queue);
-    EventSource source(reader, options.threads);
     Progress progress(absl::StrCat("replaying ", reader.path()), definitions.event_count);
     source.ForEachRun([&](const EventRun& run) {
       matcher.Match(run);
@@ -25,7 +25,6 @@ ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& de
     });
     matcher.Finish();
     matched = matcher.totals();
-    queue.Close();
   });
   HeapAccounts accounts(reader, &definitions, &options);
   while (const ChangeBatch* batch = queue.Take()) {

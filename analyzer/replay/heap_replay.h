@@ -1,11 +1,12 @@
 // The second pass: replays every allocation and free in time order and keeps score per stack, site and
 // bucket.
 //
-//   helper threads        a thread of its own       the caller's thread
+//   whoever has time      a thread of its own       the caller's thread
 //   decode blocks   -->   match by address    -->   account per stack, site, bucket
 //   EventSource           HeapMatcher               HeapAccounts
 //
-// Each hands on batches in order, so the result does not depend on the number of threads.
+// Each hands on batches in order, so the result does not depend on the number of threads. Decoding is the
+// only part that can be done out of order: it fills the time in which one half would wait for the other.
 //
 // Rules, each with a test:
 //   order      alloc and free of one address alternate. An alloc of a live address means that its free is
@@ -30,26 +31,23 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
+#include "analyzer/replay/site_change.h"
 #include "analyzer/replay/stack_totals.h"
 
 namespace plateau::replay {
 
-// Told of every change of what is live, in the order of buckets. `bytes` of one object, `weight` how many
-// such objects it stands for (1 unless sampled).
+// Told of every change of what is live, in order, many at a time.
 class ReplayObserver {
  public:
   virtual ~ReplayObserver() = default;
-  virtual void OnAlloc(uint32_t site, double bytes, double weight, uint32_t bucket) = 0;
-  // `is_object` false: a piece of an object that grew, whose first piece carries the count.
-  virtual void OnFree(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket,
-                      bool is_object) = 0;
-  virtual void OnGrow(uint32_t site, double bytes, double weight, uint32_t bucket) = 0;
-  virtual void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) = 0;
+  // All of one bucket; several calls may be.
+  virtual void OnChanges(std::span<const SiteChange> changes, uint32_t bucket) = 0;
   // A block of `bytes` became (`count` above 0) or ceased to be (below 0) the storage of a tensor.
   virtual void OnTensor(uint32_t site, double count, double bytes, uint32_t bucket) {
     (void)site, (void)count, (void)bytes, (void)bucket;

@@ -52,12 +52,26 @@ class LiveTable {
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;
 
-  // nullptr when there is none.
-  LiveObject* Find(uint64_t address) {
+  // Where an object is; `object` is nullptr when there is none.
+  class Spot {
+   public:
+    LiveObject* object = nullptr;
+
+   private:
+    friend class LiveTable;
+    void* page_ = nullptr;
+  };
+  Spot Look(uint64_t address) {
+    Spot spot;
     address &= kAddressMask;
-    const Page* page = FindPage(address);
-    return page == nullptr ? nullptr : FindIn(*page, address);
+    if (Page* const page = const_cast<Page*>(FindPage(address))) {
+      spot.object = FindIn(*page, address);
+      spot.page_ = page;
+    }
+    return spot;
   }
+  // nullptr when there is none.
+  LiveObject* Find(uint64_t address) { return Look(address).object; }
 
   struct Place {
     LiveObject* object;
@@ -77,19 +91,8 @@ class LiveTable {
     return {&object, true};
   }
 
-  void Erase(LiveObject* object) {
-    Page* const page = const_cast<Page*>(FindPage(object->address));
-    uint16_t* const keys = Keys(*page);
-    LiveObject* const objects = Objects(*page);
-    const size_t hole = static_cast<size_t>(object - objects);
-    const size_t last = page->count - 1u;
-    objects[hole] = objects[last];
-    keys[hole] = keys[last];
-    keys[last] = kNoKey;
-    page->count = last;
-    --size_;
-    if (last == 0 && Capacity(*page) > kLargestEmpty) ShrinkGroup(page);
-  }
+  void Erase(LiveObject* object) { EraseFrom(const_cast<Page*>(FindPage(object->address)), object); }
+  void Erase(const Spot& spot) { EraseFrom(static_cast<Page*>(spot.page_), spot.object); }
 
   // Load what an address needs into the cache before it is used, each some events after the one before: the
   // place in the directory; the keys of the group and its end, where objects come and go; the object. Not
@@ -171,6 +174,21 @@ class LiveTable {
       if (equal != 0) return Objects(page) + i + static_cast<size_t>(std::countr_zero(equal)) / 16;
     }
     return nullptr;
+  }
+
+  void EraseFrom(Page* page, LiveObject* object) {
+    uint16_t* const keys = Keys(*page);
+    LiveObject* const objects = Objects(*page);
+    const size_t hole = static_cast<size_t>(object - objects);
+    const size_t last = page->count - 1u;
+    if (hole != last) {
+      objects[hole] = objects[last];
+      keys[hole] = keys[last];
+    }
+    keys[last] = kNoKey;
+    page->count = last;
+    --size_;
+    if (last == 0 && Capacity(*page) > kLargestEmpty) ShrinkGroup(page);
   }
 
   Page& FindOrAddPage(uint64_t address) {

@@ -17,16 +17,11 @@ uint64_t EndOf(uint64_t begin, uint64_t bytes) {
   return (end + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-Change ChangeOf(ChangeKind kind, const Mapping& mapping, uint64_t bytes) {
-  return {.bytes = bytes,
-          .object_bytes = bytes,
-          .stack = mapping.stack,
-          .birth = mapping.birth,
-          .kind = kind,
-          .pool = static_cast<Pool>(mapping.kind),
-          .rate = kNotSampled,
-          .flags = mapping.is_first ? uint8_t{0} : uint8_t{kChangePiece},
-          .label = kNoLabel};
+void Append(ChangeKind kind, const Mapping& mapping, uint64_t bytes, ChangeWriter* out) {
+  const uint8_t flags = mapping.is_first ? 0 : kChangePiece;
+  const Change change{0,           mapping.stack, mapping.birth, kind, static_cast<Pool>(mapping.kind),
+                      kNotSampled, flags};
+  out->Append(change, {.bytes = bytes, .object_bytes = bytes, .label = kNoLabel});
 }
 
 }  // namespace
@@ -60,17 +55,21 @@ bool MappingMatcher::Apply(const trace::Record& r, uint32_t bucket) {
 void MappingMatcher::AppendRetained() {
   mappings_.ForEach([this](const MappingPiece& piece) {
     if (!HasRows(static_cast<Pool>(piece.mapping.kind))) return;
-    out_.Append(ChangeOf(ChangeKind::kRetained, piece.mapping, piece.bytes()));
+    Append(ChangeKind::kRetained, piece.mapping, piece.bytes(), &out_);
   });
 }
 
 void MappingMatcher::AppendPlaces(uint32_t moment) {
   mappings_.ForEach([&](const MappingPiece& piece) {
     if (!HasRows(static_cast<Pool>(piece.mapping.kind))) return;
-    Change change = ChangeOf(ChangeKind::kPlaced, piece.mapping, piece.bytes());
-    change.address = piece.begin;
-    change.birth = moment;
-    out_.Append(change);
+    const Change change{0,
+                        piece.mapping.stack,
+                        moment,
+                        ChangeKind::kPlaced,
+                        static_cast<Pool>(piece.mapping.kind),
+                        kNotSampled,
+                        0};
+    out_.Append(change, {.bytes = piece.bytes(), .address = piece.begin, .label = kNoLabel});
   });
 }
 
@@ -96,14 +95,14 @@ void MappingMatcher::MapAt(Pool pool, uint64_t begin, uint64_t end, uint32_t sta
   const ChangeKind kind = !HasRows(pool) ? ChangeKind::kPoolGrew
                           : is_first     ? ChangeKind::kBorn
                                          : ChangeKind::kGrown;
-  out_.Append(ChangeOf(kind, mapping, end - begin));
+  Append(kind, mapping, end - begin, &out_);
 }
 
 void MappingMatcher::EndPiece(const MappingPiece& piece) {
   const ChangeKind kind = !HasRows(static_cast<Pool>(piece.mapping.kind)) ? ChangeKind::kPoolShrank
                           : piece.mapping.is_first                        ? ChangeKind::kDied
                                                                           : ChangeKind::kPieceDied;
-  out_.Append(ChangeOf(kind, piece.mapping, piece.bytes()));
+  Append(kind, piece.mapping, piece.bytes(), &out_);
 }
 
 void MappingMatcher::Unmap(uint64_t begin, uint64_t end) {

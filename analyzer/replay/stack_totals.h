@@ -57,19 +57,11 @@ class StackTotals {
   // The row of a stack, made with the site that `site_of(pool, node)` gives when it is new. `nodes`
   // maps those of the trace to those that rows have; an unknown one is 0.
   template <typename SiteOf>
-  uint32_t RowOf(Pool pool, uint32_t node, const StackNodes& nodes, SiteOf&& site_of) {
-    if (node >= nodes_) node = 0;
-    ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
-    if (index.size() == 0) index = ZeroedArray<uint32_t>(nodes_);
-    if (index[node] == 0) {
-      const uint32_t canonical = nodes.Canonical(node);
-      uint32_t& row = index[canonical];
-      if (row == 0) {
-        rows_.push_back({.node = canonical, .site = site_of(pool, canonical), .pool = pool});
-        row = static_cast<uint32_t>(rows_.size());
-      }
-      index[node] = row;
-    }
+  [[gnu::always_inline]] uint32_t RowOf(Pool pool, uint32_t node, const StackNodes& nodes,
+                                        const SiteOf& site_of) {
+    const ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
+    if (node >= index.size() || index[node] == 0) [[unlikely]]
+      return NewRowOf(pool, node, nodes, site_of);
     return index[node] - 1;
   }
 
@@ -88,16 +80,16 @@ class StackTotals {
     PrefetchForWriting(reinterpret_cast<const char*>(row + 1) - 1);
   }
 
-  // Changes what a row holds. `count` is 0 for a part of an object.
-  void Add(uint32_t index, double bytes, double count) {
+  // Changes what a row holds. `count` is 0 for a part of an object. True when there is more now than ever.
+  bool Add(uint32_t index, double bytes, double count) {
     StackRow& r = Touch(index);
     r.live_bytes += bytes;
     r.live_count += count;
     live_bytes_ += bytes;
-    if (live_bytes_ > peak_bytes_) {
-      peak_bytes_ = live_bytes_;
-      ++peak_;
-    }
+    if (live_bytes_ <= peak_bytes_) return false;
+    peak_bytes_ = live_bytes_;
+    ++peak_;
+    return true;
   }
   void Remove(uint32_t index, double bytes, double count) {
     StackRow& r = Touch(index);
@@ -108,13 +100,28 @@ class StackTotals {
 
   double live_bytes() const { return live_bytes_; }
   double peak_bytes() const { return peak_bytes_; }
-  uint64_t peak_number() const { return peak_; }  // changes whenever there is a new maximum
 
   // Makes peak_bytes of every row valid. Call once at the end.
   void SettlePeaks();
 
  private:
   static constexpr size_t kLargeRows = 4096;
+
+  template <typename SiteOf>
+  [[gnu::noinline]] uint32_t NewRowOf(Pool pool, uint32_t node, const StackNodes& nodes,
+                                      const SiteOf& site_of) {
+    if (node >= nodes_) node = 0;
+    ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
+    if (index.size() == 0) index = ZeroedArray<uint32_t>(nodes_);
+    const uint32_t canonical = nodes.Canonical(node);
+    uint32_t& row = index[canonical];
+    if (row == 0) {
+      rows_.push_back({.node = canonical, .site = site_of(pool, canonical), .pool = pool});
+      row = static_cast<uint32_t>(rows_.size());
+    }
+    index[node] = row;
+    return row - 1;
+  }
 
   StackRow& Touch(uint32_t index) {
     StackRow& r = rows_[index];

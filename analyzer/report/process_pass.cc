@@ -28,18 +28,8 @@ class SeriesFeeder final : public replay::ReplayObserver {
  public:
   SeriesFeeder(series::SeriesAccumulator* series, series::TensorSeries* tensors)
       : series_(*series), tensors_(*tensors) {}
-  void OnAlloc(uint32_t site, double bytes, double weight, uint32_t bucket) override {
-    series_.OnAlloc(site, bytes, weight, bucket);
-  }
-  void OnFree(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket,
-              bool is_object) override {
-    series_.OnFree(site, birth, bytes, weight, bucket, is_object);
-  }
-  void OnGrow(uint32_t site, double bytes, double weight, uint32_t bucket) override {
-    series_.OnGrow(site, bytes, weight, bucket);
-  }
-  void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) override {
-    series_.OnShrink(site, birth, bytes, weight, bucket);
+  void OnChanges(std::span<const replay::SiteChange> changes, uint32_t bucket) override {
+    series_.Apply(changes, bucket);
   }
   void OnTensor(uint32_t site, double count, double bytes, uint32_t bucket) override {
     tensors_.OnTensor(site, count, count * bytes, bucket);

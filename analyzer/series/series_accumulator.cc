@@ -8,10 +8,9 @@ namespace plateau::series {
 namespace {
 
 constexpr int64_t kOldSteps = 2;  // a block that lives this long is not churn
-constexpr int64_t kFewestBuckets = 64;
 
-uint64_t HashSize(double bytes) {
-  uint64_t x = static_cast<uint64_t>(bytes) + 0x9e3779b97f4a7c15u;
+uint64_t HashSize(uint64_t bytes) {
+  uint64_t x = bytes + 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
@@ -44,11 +43,6 @@ const char* BirthPhaseName(BirthPhase phase) {
   static constexpr const char* kNames[] = {"start-up",  "data loading", "forward",    "backward",
                                            "optimizer", "evaluation",   "checkpoint", "other"};
   return kNames[static_cast<size_t>(phase)];
-}
-
-SeriesAccumulator::Site& SeriesAccumulator::At(uint32_t site) {
-  if (site >= sites_.size()) sites_.resize(site + 1);
-  return sites_[site];
 }
 
 void SeriesAccumulator::MakeRoomUpTo(int64_t step) {
@@ -95,31 +89,36 @@ void SeriesAccumulator::Coarsen() {
   ++width_shift_;
 }
 
-void SeriesAccumulator::BeginStep(Site& site, int64_t step) {
-  if (step == site.current_step) return;
+void SeriesAccumulator::EndStep(Site& site, int64_t next_step) {
   const double paired = std::min(site.old_frees_now, site.allocs_now);
   if (site.old_block_died) {
     site.paired_count += paired;
     site.pairable_count += site.allocs_now;
   }
   if (site.old_frees_now > 0) site.old_block_died = true;
-  site.current_step = step;
+  site.current_step = next_step;
   site.old_frees_now = site.allocs_now = 0;
 }
 
-void SeriesAccumulator::NoteLive(double change, int64_t step) {
-  const size_t bucket = static_cast<size_t>(BucketOf(step));
-  if (bucket >= live_.size()) {
-    live_.resize(bucket + 1, live_now_);
-    live_peak_.resize(bucket + 1, live_now_);
+SeriesAccumulator::LiveLevel SeriesAccumulator::LevelOf(int64_t step) {
+  const int64_t bucket = BucketOf(step);
+  const size_t i = static_cast<size_t>(bucket);
+  if (i >= live_.size()) {
+    live_.resize(i + 1, live_now_);
+    live_peak_.resize(i + 1, live_now_);
   }
-  live_now_ += change;
-  live_[bucket] = live_now_;
-  live_peak_[bucket] = std::max(live_peak_[bucket], live_now_);
+  return {bucket, live_now_, live_peak_[i]};
 }
 
-void SeriesAccumulator::Born(Site& site, double bytes, double count, double weight, int64_t step) {
-  Cell& cell = CellOf(site, step);
+void SeriesAccumulator::Note(const LiveLevel& level) {
+  const size_t i = static_cast<size_t>(level.bucket);
+  live_now_ = level.bytes;
+  live_[i] = level.bytes;
+  live_peak_[i] = level.peak_bytes;
+}
+
+inline void SeriesAccumulator::Born(Site& site, double bytes, double count, double weight, LiveLevel& level) {
+  Cell& cell = CellAt(site, level.bucket);
   const double weighted = bytes * weight;
   cell.alloc_bytes += weighted;
   cell.surv_bytes += weighted;
@@ -132,13 +131,14 @@ void SeriesAccumulator::Born(Site& site, double bytes, double count, double weig
   }
   site.live_bytes += weighted;
   site.peak_bytes = std::max(site.peak_bytes, site.live_bytes);
-  NoteLive(weighted, step);
+  level.Add(weighted);
 }
 
-void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes, double count, double weight,
-                             int64_t step) {
+inline void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes, double count, double weight,
+                                    int64_t step, LiveLevel& level) {
   const double weighted = bytes * weight;
-  Cell& birth = CellOf(site, birth_step);
+  const int64_t age = std::max<int64_t>(0, step - birth_step);
+  Cell& birth = CellAt(site, birth_step == step ? level.bucket : BucketOf(birth_step));
   birth.surv_bytes = std::max(0.0, birth.surv_bytes - weighted);
   birth.surv_count = std::max(0.0, birth.surv_count - count * weight);
   birth.surv_records -= std::min(birth.surv_records, static_cast<uint32_t>(count));
@@ -146,58 +146,76 @@ void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes, doubl
     birth.surv_variance =
         std::max(0.0f, birth.surv_variance - static_cast<float>(bytes * bytes * weight * (weight - 1)));
   }
-  Cell& death = CellOf(site, step);
+  Cell& death = CellAt(site, level.bucket);
   death.free_bytes += weighted;
   death.free_count += count * weight;
-  const int64_t age = std::max<int64_t>(0, step - birth_step);
   const int bucket = AgeBucket(static_cast<uint64_t>(age));
   site.death_bytes[bucket] += weighted;
   site.death_count[bucket] += count * weight;
   if (age == 0) site.temporary_bytes += weighted;
   if (age >= kOldSteps && count > 0) site.old_frees_now += weight;
   site.live_bytes -= weighted;
-  NoteLive(-weighted, step);
+  level.Add(-weighted);
 }
 
-void SeriesAccumulator::OnAlloc(uint32_t site_id, double bytes, double weight, int64_t step) {
-  MakeRoom(step);
-  Site& site = At(site_id);
-  BeginStep(site, step);
+inline void SeriesAccumulator::NoteSize(Site& site, double bytes, double weight, int64_t step) {
   site.allocs_now += weight;
-  const uint64_t hash = HashSize(bytes);
+  const auto whole = static_cast<uint64_t>(bytes);
+  const uint64_t hash = HashSize(whole);
   uint64_t& word = site.size_keys[(hash >> 6) & 3];
   const uint64_t bit = uint64_t{1} << (hash & 63);
   if ((word & bit) == 0) {
     word |= bit;
     site.new_size_bytes += bytes * weight;
   }
-  if (bytes >= 1 && std::has_single_bit(static_cast<uint64_t>(bytes))) site.power_of_two_count += weight;
+  if (bytes >= 1 && (whole & (whole - 1)) == 0) site.power_of_two_count += weight;
   if (step >= 1) {
     site.bytes_in_steps += bytes * weight;
     site.squared_bytes_in_steps += bytes * bytes * weight;
   }
-  Born(site, bytes, 1, weight, step);
-  while (cells_in_use_ * sizeof(Cell) > options_.max_bytes && buckets() > kFewestBuckets) Coarsen();
 }
 
-void SeriesAccumulator::OnFree(uint32_t site_id, int64_t birth_step, double bytes, double weight,
-                               int64_t step, bool is_object) {
-  MakeRoom(step);
-  Site& site = At(site_id);
-  BeginStep(site, step);
-  Died(site, birth_step, bytes, is_object ? 1 : 0, weight, step);
+void SeriesAccumulator::OnAlloc(uint32_t site, double bytes, double weight, int64_t step) {
+  One({bytes, weight, site, 0, replay::SiteChange::Kind::kAlloc}, step);
 }
 
-void SeriesAccumulator::OnGrow(uint32_t site_id, double more_bytes, double weight, int64_t step) {
-  MakeRoom(step);
-  Site& site = At(site_id);
-  BeginStep(site, step);
-  Born(site, more_bytes, 0, weight, step);
+void SeriesAccumulator::OnFree(uint32_t site, int64_t birth_step, double bytes, double weight, int64_t step,
+                               bool is_object) {
+  using Kind = replay::SiteChange::Kind;
+  const auto birth = static_cast<uint32_t>(std::max<int64_t>(0, birth_step));
+  One({bytes, weight, site, birth, is_object ? Kind::kFree : Kind::kFreePart}, step);
+}
+
+void SeriesAccumulator::OnGrow(uint32_t site, double more_bytes, double weight, int64_t step) {
+  One({more_bytes, weight, site, 0, replay::SiteChange::Kind::kGrow}, step);
 }
 
 void SeriesAccumulator::OnShrink(uint32_t site_id, int64_t birth_step, double fewer_bytes, double weight,
                                  int64_t step) {
   OnFree(site_id, birth_step, fewer_bytes, weight, step, /*is_object=*/false);
+}
+
+void SeriesAccumulator::Apply(std::span<const replay::SiteChange> changes, int64_t step) {
+  using Kind = replay::SiteChange::Kind;
+  if (changes.empty()) return;
+  MakeRoom(step);
+  LiveLevel level = LevelOf(step);
+  for (const replay::SiteChange& c : changes) {
+    Site& site = At(c.site);
+    BeginStep(site, step);
+    if (c.IsBirth()) {
+      if (c.kind == Kind::kAlloc) NoteSize(site, c.bytes, c.weight, step);
+      Born(site, c.bytes, c.kind == Kind::kAlloc ? 1 : 0, c.weight, level);
+      if (c.kind == Kind::kAlloc && IsOverfull()) [[unlikely]] {
+        Note(level);
+        while (IsOverfull()) Coarsen();
+        level = LevelOf(step);
+      }
+    } else {
+      Died(site, c.birth, c.bytes, c.kind == Kind::kFree ? 1 : 0, c.weight, step, level);
+    }
+  }
+  Note(level);
 }
 
 void SeriesAccumulator::OnSurvivor(uint32_t site_id, BirthPhase phase, double bytes) {

@@ -20,12 +20,15 @@
 #ifndef PLATEAU_ANALYZER_SERIES_SERIES_ACCUMULATOR_H_
 #define PLATEAU_ANALYZER_SERIES_SERIES_ACCUMULATOR_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "analyzer/replay/site_change.h"
 #include "analyzer/series/run_context.h"
 #include "analyzer/series/site_series.h"
 #include "analyzer/series/site_traits.h"
@@ -47,6 +50,9 @@ class SeriesAccumulator final : public SiteSeriesSource {
               bool is_object = true);
   void OnGrow(uint32_t site, double more_bytes, double weight, int64_t step);
   void OnShrink(uint32_t site, int64_t birth_step, double fewer_bytes, double weight, int64_t step);
+
+  // The same for many changes of one step, in their order; quicker.
+  void Apply(std::span<const replay::SiteChange> changes, int64_t step);
 
   // Optional, at the end: `bytes` (weighted) of the site's survivors were born in `phase`.
   void OnSurvivor(uint32_t site, BirthPhase phase, double bytes);
@@ -79,22 +85,23 @@ class SeriesAccumulator final : public SiteSeriesSource {
   };
 
   struct Site {
+    // What every change touches comes first.
     std::vector<Cell> cells;  // of buckets first_bucket...
     int64_t first_bucket = 0;
-    std::array<double, kAgeBuckets> death_bytes{};  // by age in steps
-    std::array<double, kAgeBuckets> death_count{};
-    std::array<uint64_t, 4> size_keys{};  // bits of the request sizes seen, hashed
-    double new_size_bytes = 0;
-    double power_of_two_count = 0;
-    double bytes_in_steps = 0;          // allocated since the first step
-    double squared_bytes_in_steps = 0;  // the same, each byte weighted with the size of its object
-    double temporary_bytes = 0;
+    int64_t current_step = -1;  // of the eviction pairing below
     double live_bytes = 0;
     double peak_bytes = 0;
-    // Eviction pairing within the current step.
-    int64_t current_step = -1;
-    double old_frees_now = 0;
+    double temporary_bytes = 0;
     double allocs_now = 0;
+    double old_frees_now = 0;
+    double power_of_two_count = 0;
+    double new_size_bytes = 0;
+    double bytes_in_steps = 0;            // allocated since the first step
+    double squared_bytes_in_steps = 0;    // the same, each byte weighted with the size of its object
+    std::array<uint64_t, 4> size_keys{};  // bits of the request sizes seen, hashed
+    std::array<double, kAgeBuckets> death_bytes{};  // by age in steps
+    std::array<double, kAgeBuckets> death_count{};
+    // Eviction pairing: old blocks that died and new ones that came in the same step.
     double paired_count = 0;
     double pairable_count = 0;  // allocations since the first old block died
     bool old_block_died = false;
@@ -102,22 +109,51 @@ class SeriesAccumulator final : public SiteSeriesSource {
     std::unique_ptr<std::array<double, kBirthPhases>> phases;
   };
 
-  Site& At(uint32_t site);
+  // What is live in all, while changes of one bucket are applied.
+  struct LiveLevel {
+    int64_t bucket;
+    double bytes;
+    double peak_bytes;  // within the bucket
+
+    void Add(double change) {
+      bytes += change;
+      peak_bytes = std::max(peak_bytes, bytes);
+    }
+  };
+
+  Site& At(uint32_t site) {
+    if (site >= sites_.size()) [[unlikely]]
+      sites_.resize(site + 1);
+    return sites_[site];
+  }
   int64_t BucketOf(int64_t step) const { return step <= 0 ? 0 : (step + bucket_steps_ - 1) >> width_shift_; }
-  Cell& CellOf(Site& site, int64_t step) {
-    const size_t index = static_cast<size_t>(BucketOf(step) - site.first_bucket);
-    return index < site.cells.size() ? site.cells[index] : NewCell(site, BucketOf(step));
+  Cell& CellAt(Site& site, int64_t bucket) {
+    const size_t index = static_cast<size_t>(bucket - site.first_bucket);
+    return index < site.cells.size() ? site.cells[index] : NewCell(site, bucket);
   }
   Cell& NewCell(Site& site, int64_t bucket);
-  void BeginStep(Site& site, int64_t step);
-  void Born(Site& site, double bytes, double count, double weight, int64_t step);
-  void Died(Site& site, int64_t birth_step, double bytes, double count, double weight, int64_t step);
-  void NoteLive(double change, int64_t step);
+  void BeginStep(Site& site, int64_t step) {
+    if (step != site.current_step) [[unlikely]]
+      EndStep(site, step);
+  }
+  void EndStep(Site& site, int64_t next_step);
+  LiveLevel LevelOf(int64_t step);
+  void Note(const LiveLevel& level);
+  void NoteSize(Site& site, double bytes, double weight, int64_t step);
+  void Born(Site& site, double bytes, double count, double weight, LiveLevel& level);
+  void Died(Site& site, int64_t birth_step, double bytes, double count, double weight, int64_t step,
+            LiveLevel& level);
+  void One(const replay::SiteChange& change, int64_t step) { Apply({&change, 1}, step); }
   void MakeRoom(int64_t step) {
     if (step > last_step_) MakeRoomUpTo(step);
   }
   void MakeRoomUpTo(int64_t step);
+  bool IsOverfull() const {
+    return cells_in_use_ * sizeof(Cell) > options_.max_bytes && buckets() > kFewestBuckets;
+  }
   void Coarsen();
+
+  static constexpr int64_t kFewestBuckets = 64;
 
   Options options_;
   int64_t bucket_steps_ = 1;  // a power of two:

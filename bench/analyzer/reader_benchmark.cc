@@ -53,8 +53,8 @@ void BM_DecodeEvents(benchmark::State& state) {
   int64_t events = 0;
   for (auto _ : state) {
     for (const reader::BlockRef& ref : reader->streams().front().blocks) {
-      if (!replay::DecodeEvents(*reader, ref, &block).ok()) state.SkipWithError("cannot decode");
-      events += static_cast<int64_t>(block.events.size());
+      if (!block.Decode(*reader, ref).ok()) state.SkipWithError("cannot decode");
+      events += static_cast<int64_t>(block.size());
     }
   }
   state.SetItemsProcessed(events);

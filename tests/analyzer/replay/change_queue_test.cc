@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace plateau::replay {
 namespace {
 
-Change Numbered(uint64_t number) {
+Change Numbered(uint32_t number) {
   Change change{};
   change.bytes = number;
   change.kind = ChangeKind::kBorn;
@@ -15,25 +16,22 @@ Change Numbered(uint64_t number) {
 }
 
 // Counts what comes out and checks that it is 0, 1, 2, ...
-uint64_t TakeAll(ChangeQueue* queue) {
-  uint64_t next = 0;
+uint32_t TakeAll(ChangeQueue* queue) {
+  uint32_t next = 0;
   while (const ChangeBatch* batch = queue->Take()) {
-    for (const Change& change : batch->changes) {
-      EXPECT_EQ(change.bytes, next);
-      ++next;
-    }
+    for (size_t i = 0; i < batch->size; ++i) EXPECT_EQ(batch->changes[i].bytes, next++);
     queue->Return();
   }
   return next;
 }
 
 TEST(ChangeQueueTest, ChangesComeOutInOrderWhoeverIsFaster) {
-  constexpr uint64_t kChanges = 40 * ChangeQueue::kBatchChanges + 7;
+  constexpr uint32_t kChanges = 40 * ChangeBatch::kChanges + 7;
   ChangeQueue queue;
   std::thread writing([&queue] {
     ChangeWriter writer(&queue);
-    for (uint64_t i = 0; i < kChanges; ++i) writer.Append(Numbered(i));
-    queue.Close();
+    for (uint32_t i = 0; i < kChanges; ++i) writer.Append(Numbered(i));
+    writer.Close();
   });
   EXPECT_EQ(TakeAll(&queue), kChanges);
   writing.join();
@@ -43,7 +41,7 @@ TEST(ChangeQueueTest, NothingWrittenIsNothingTaken) {
   ChangeQueue queue;
   {
     ChangeWriter writer(&queue);
-    queue.Close();
+    writer.Close();
   }
   EXPECT_EQ(TakeAll(&queue), 0u);
 }
@@ -51,17 +49,34 @@ TEST(ChangeQueueTest, NothingWrittenIsNothingTaken) {
 TEST(ChangeQueueTest, WhatAChangePointsToIsInItsBatch) {
   ChangeQueue queue;
   ChangeWriter writer(&queue);
-  for (uint64_t i = 0; i < ChangeQueue::kBatchChanges; ++i) writer.Append(Numbered(i));
+  for (uint32_t i = 0; i < ChangeBatch::kChanges; ++i) writer.Append(Numbered(i));
   ChangeBatch* const room = writer.Room();
   room->folds.push_back({.stack = 9});
   Change fold{};
   fold.kind = ChangeKind::kFold;
   writer.Append(fold);
-  queue.Close();
-  EXPECT_EQ(queue.Take()->changes.size(), ChangeQueue::kBatchChanges);
+  writer.Append(Numbered(7), {.bytes = uint64_t{1} << 40, .object_bytes = 0, .label = 0});
+  writer.Close();
+  EXPECT_EQ(queue.Take()->size, ChangeBatch::kChanges);
   const ChangeBatch* second = queue.Take();
   ASSERT_NE(second, nullptr);
-  EXPECT_EQ(second->folds.at(second->changes.at(0).index).stack, 9u);
+  ASSERT_EQ(second->size, 2u);
+  EXPECT_EQ(second->folds.at(second->changes[0].bytes).stack, 9u);
+  EXPECT_EQ(second->BytesOf(second->changes[1]), uint64_t{1} << 40);
+}
+
+TEST(ChangeQueueTest, WhoWouldWaitDoesOtherWorkFirst) {
+  std::atomic<int> pieces = 100;
+  ChangeQueue queue([&pieces] { return pieces.fetch_sub(1) > 0; });
+  std::thread writing([&] {
+    ChangeWriter writer(&queue);
+    while (pieces > 0) std::this_thread::yield();  // nothing but the waiting reader works on them
+    for (uint32_t i = 0; i < 20 * ChangeBatch::kChanges; ++i) writer.Append(Numbered(i));
+    writer.Close();
+  });
+  EXPECT_EQ(TakeAll(&queue), 20 * ChangeBatch::kChanges);
+  writing.join();
+  EXPECT_LE(pieces, 0);
 }
 
 }  // namespace

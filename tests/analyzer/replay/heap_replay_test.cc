@@ -44,6 +44,23 @@ free address=0x100
   EXPECT_EQ(peak[3], 0);
 }
 
+TEST(HeapReplayTest, SizesBeyondFourGibibytesAreExact) {
+  const Replayed r = Replay(R"(
+@10 alloc address=0x100000 bytes=5000000000 stack=1
+@20 alloc address=0x7f0000000000 bytes=4294967296 stack=2
+@25 alloc address=0x200000 bytes=4294967295 stack=3
+@30 free address=0x100000
+@40 free address=0x7f0000000000 realloc
+@41 alloc address=0x600000000000 bytes=9000000001 stack=1 realloc
+)",
+                            {25});
+  EXPECT_EQ(Live(r, 1), 9000000001.0 - 4294967296.0);
+  EXPECT_EQ(Live(r, 2), 4294967296.0);
+  EXPECT_EQ(Live(r, 3), 4294967295.0);
+  EXPECT_EQ(r.flows.at({1, 1}).free_bytes, 5000000000.0);
+  EXPECT_EQ(r.buckets[0].live_bytes, 9294967296.0);
+}
+
 TEST(HeapReplayTest, FreeOfUnknownAddressIsCounted) {
   const Replayed r = Replay("free address=0x500\n@9 alloc address=0x100 bytes=10001 stack=1\n");
   EXPECT_EQ(r.unknown_frees, 1u);

@@ -11,19 +11,16 @@ namespace {
 class FlowObserver : public ReplayObserver {
  public:
   explicit FlowObserver(Replayed* out) : out_(*out) {}
-  void OnAlloc(uint32_t site, double bytes, double weight, uint32_t bucket) override {
-    out_.flows[{site, bucket}].alloc_bytes += bytes * weight;
-  }
-  void OnFree(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket,
-              bool is_object) override {
-    out_.flows[{site, bucket}].free_bytes += bytes * weight;
-    out_.deaths[bucket - birth] += is_object ? weight : 0;
-  }
-  void OnGrow(uint32_t site, double bytes, double weight, uint32_t bucket) override {
-    OnAlloc(site, bytes, weight, bucket);
-  }
-  void OnShrink(uint32_t site, uint32_t birth, double bytes, double weight, uint32_t bucket) override {
-    OnFree(site, birth, bytes, weight, bucket, false);
+  void OnChanges(std::span<const SiteChange> changes, uint32_t bucket) override {
+    for (const SiteChange& change : changes) {
+      Flow& flow = out_.flows[{change.site, bucket}];
+      if (change.IsBirth()) {
+        flow.alloc_bytes += change.bytes * change.weight;
+        continue;
+      }
+      flow.free_bytes += change.bytes * change.weight;
+      out_.deaths[bucket - change.birth] += change.kind == SiteChange::Kind::kFree ? change.weight : 0;
+    }
   }
 
  private:
