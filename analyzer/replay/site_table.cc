@@ -89,21 +89,29 @@ SiteTable::SiteTable(const Definitions* definitions, SiteTableOptions options)
       blamed_(options_.rule == SiteRule::kStack ? 0 : definitions->nodes.size()),
       owners_(definitions->locations.size()),
       module_owners_(definitions->modules.size()),
+      code_owners_(definitions->codes.size()),
       frame_keys_(definitions->locations.size()) {}
 
-Owner SiteTable::Classify(const Location& location) const {
+Owner SiteTable::Classify(const Location& location) {
+  const auto known = [](std::vector<uint8_t>& owners, uint32_t id, const auto& find) {
+    uint8_t& owner = owners[id];
+    if (owner == 0) owner = static_cast<uint8_t>(find()) + 1;
+    return static_cast<Owner>(owner - 1);
+  };
   switch (location.kind) {
     case Location::Kind::kUnknown:
       return Owner::kRuntime;
     case Location::Kind::kPython:
-      if (location.owner >= definitions_.codes.size()) return Owner::kLibrary;
-      return OwnerOfPythonFile(definitions_.codes[location.owner].file);
+      if (location.owner >= code_owners_.size()) return Owner::kLibrary;
+      return known(code_owners_, location.owner,
+                   [&] { return OwnerOfPythonFile(definitions_.codes[location.owner].file); });
     case Location::Kind::kNative:
       break;
   }
-  if (location.owner == 0 || location.owner >= definitions_.modules.size()) return Owner::kRuntime;
+  if (location.owner == 0 || location.owner >= module_owners_.size()) return Owner::kRuntime;
   const Module& module = definitions_.modules[location.owner];
-  const Owner owner = static_cast<Owner>(module_owners_[location.owner] - 1);
+  const Owner owner = known(module_owners_, location.owner,
+                            [&] { return OwnerOfModule(module.path, options_.main_program); });
   const bool may_be_site = owner == Owner::kUser || owner == Owner::kMainProgram;
   if (may_be_site && options_.is_plumbing && options_.is_plumbing(module, location.offset))
     return Owner::kRuntime;
@@ -112,37 +120,32 @@ Owner SiteTable::Classify(const Location& location) const {
 
 Owner SiteTable::OwnerOf(uint32_t location) {
   if (location >= owners_.size()) return Owner::kRuntime;
-  const Location& where = definitions_.locations[location];
-  if (where.kind == Location::Kind::kNative && where.owner < module_owners_.size() &&
-      module_owners_[where.owner] == 0) {
-    const Owner owner = OwnerOfModule(definitions_.modules[where.owner].path, options_.main_program);
-    module_owners_[where.owner] = static_cast<uint8_t>(owner) + 1;
-  }
   uint8_t& known = owners_[location];
-  if (known == 0) known = static_cast<uint8_t>(Classify(where)) + 1;
+  if (known == 0) known = static_cast<uint8_t>(Classify(definitions_.locations[location])) + 1;
   return static_cast<Owner>(known - 1);
 }
 
-// Which frame to blame for a stack that ends in `node`, when `blamed_by_caller` (0: there is no caller) is to
-// blame for the stack without it.
-uint32_t SiteTable::BlamedNode(uint32_t node, uint32_t blamed_by_caller) {
-  if (blamed_by_caller == 0) return node;
+// For a stack that ends in `node`, when `by_caller` (not known: there is no caller) is to blame for the stack
+// without it.
+SiteTable::Blamed SiteTable::BlamedFor(uint32_t node, Blamed by_caller) {
   const Owner owner = OwnerOf(definitions_.nodes[node].location);
-  const Owner callers = OwnerOf(definitions_.nodes[blamed_by_caller].location);
+  if (!by_caller.is_known()) return Blamed(node, owner);
   if (options_.rule == SiteRule::kLeaf) {
-    return owner != Owner::kRuntime || callers == Owner::kRuntime ? node : blamed_by_caller;
+    const bool is_better = owner != Owner::kRuntime || by_caller.owner() == Owner::kRuntime;
+    return is_better ? Blamed(node, owner) : by_caller;
   }
-  return owner <= callers ? node : blamed_by_caller;  // of equals the innermost
+  return owner <= by_caller.owner() ? Blamed(node, owner) : by_caller;  // of equals the innermost
 }
 
 uint32_t SiteTable::SiteNode(uint32_t leaf) {
   if (options_.rule == SiteRule::kStack) return leaf;
   path_.clear();
   uint32_t node = leaf;
-  for (; node != 0 && blamed_[node] == 0; node = definitions_.nodes[node].parent) path_.push_back(node);
-  uint32_t blamed = node == 0 ? 0 : blamed_[node];
-  for (auto it = path_.rbegin(); it != path_.rend(); ++it) blamed = blamed_[*it] = BlamedNode(*it, blamed);
-  return blamed;
+  for (; node != 0 && !blamed_[node].is_known(); node = definitions_.nodes[node].parent)
+    path_.push_back(node);
+  Blamed blamed = blamed_[node];
+  for (auto it = path_.rbegin(); it != path_.rend(); ++it) blamed = blamed_[*it] = BlamedFor(*it, blamed);
+  return blamed.node();
 }
 
 // What makes two frames the same site: the line of a Python file, the address of a native call.
@@ -165,7 +168,13 @@ uint64_t SiteTable::MakeFrameKey(uint32_t location) const {
   return uint64_t{1} << 63 | uint64_t{where.owner} << 32 | line;
 }
 
-uint32_t SiteTable::SiteOf(Pool pool, uint32_t leaf) { return SiteAt(pool, leaf == 0 ? 0 : SiteNode(leaf)); }
+uint32_t SiteTable::SiteOf(Pool pool, uint32_t leaf) {
+  if (leaf == 0) return SiteAt(pool, 0);
+  const uint32_t node = SiteNode(leaf);
+  Recent& recent = recent_[node % recent_.size()];
+  if (recent.node != node || recent.pool != pool) recent = {node, pool, SiteAt(pool, node)};
+  return recent.site;
+}
 
 uint32_t SiteTable::LibrarySiteOf(Pool pool, uint32_t leaf) {
   if (options_.rule == SiteRule::kStack) return SiteOf(pool, leaf);

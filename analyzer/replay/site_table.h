@@ -17,6 +17,7 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_SITE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_SITE_TABLE_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -70,21 +71,41 @@ class SiteTable {
   Owner OwnerOf(uint32_t location);
 
  private:
-  uint32_t BlamedNode(uint32_t node, uint32_t blamed_by_caller);
+  // The frame to blame for a stack and whose it is, in one word, because there is one for every node.
+  class Blamed {
+   public:
+    Blamed() = default;
+    Blamed(uint32_t node, Owner owner)
+        : bits_(static_cast<uint32_t>(owner) << StackNodes::kNumberBits | node) {}
+    bool is_known() const { return bits_ != 0; }
+    uint32_t node() const { return bits_ & ((1u << StackNodes::kNumberBits) - 1); }
+    Owner owner() const { return static_cast<Owner>(bits_ >> StackNodes::kNumberBits); }
+
+   private:
+    uint32_t bits_;
+  };
+  Blamed BlamedFor(uint32_t node, Blamed by_caller);
   uint32_t SiteAt(Pool pool, uint32_t node);
   uint64_t FrameKey(uint32_t location);
   uint64_t MakeFrameKey(uint32_t location) const;
-  Owner Classify(const Location& location) const;
+  Owner Classify(const Location& location);
 
   const Definitions& definitions_;
   SiteTableOptions options_;
   std::vector<SiteKey> sites_;
   absl::flat_hash_map<std::pair<uint64_t, uint8_t>, uint32_t> index_;  // (frame, pool) -> site
-  ZeroedArray<uint32_t> blamed_;                                       // by node; 0 = not known yet
+  ZeroedArray<Blamed> blamed_;                                         // by node; 0 = not known yet
   std::vector<uint32_t> path_;                                         // scratch of SiteNode
   std::vector<uint8_t> owners_;                                        // by location; 0 = not known yet
-  std::vector<uint8_t> module_owners_;
-  std::vector<uint64_t> frame_keys_;  // by location; 0 = not known yet
+  std::vector<uint8_t> module_owners_, code_owners_;                   // the same
+  std::vector<uint64_t> frame_keys_;                                   // by location; 0 = not known yet
+  // Stacks that follow each other are often of the same site.
+  struct Recent {
+    uint32_t node = 0;
+    Pool pool = Pool::kHeap;
+    uint32_t site = 0;
+  };
+  std::array<Recent, 256> recent_;  // by node
 };
 
 // The rules by path alone.

@@ -12,7 +12,7 @@ namespace {
 
 // Numbers are given out from 1 upwards by the shim. A damaged or hostile one must not make us allocate
 // without bound.
-constexpr size_t kMaxNodes = size_t{1} << 28;
+constexpr size_t kMaxNodes = size_t{1} << StackNodes::kNumberBits;
 constexpr size_t kMinNodes = size_t{1} << 20;
 
 ZeroedArray<StackNode> Reserve() {

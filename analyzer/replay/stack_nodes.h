@@ -26,6 +26,8 @@ struct alignas(uint64_t) StackNode {
 
 class StackNodes {
  public:
+  static constexpr int kNumberBits = 28;  // of the largest number that counts
+
   // The root alone.
   StackNodes();
 

@@ -19,12 +19,49 @@ namespace {
 
 constexpr size_t kMaxInlineDepth = 128;
 
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+// Whether there is a file where libdwfl looks for the one that a debuglink names: beside the module, in
+// ".debug" there, and under /usr/lib/debug in the module's folder or any end of its path.
+bool MayHaveDebugFile(const char* file, const char* debuglink) {
+  if (file == nullptr) return true;
+  std::vector<std::string> spellings = {file};
+  if (char* const real = realpath(file, nullptr); real != nullptr) {
+    if (spellings[0] != real) spellings.push_back(real);
+    std::free(real);
+  }
+  for (const std::string& spelling : spellings) {
+    const size_t slash = spelling.rfind('/');
+    if (slash == std::string::npos) return true;
+    std::string folder = spelling.substr(0, slash);
+    const std::string name =
+        debuglink != nullptr ? debuglink : absl::StrCat(spelling.substr(slash + 1), ".debug");
+    if (Exists(absl::StrCat(folder, "/", name)) || Exists(absl::StrCat(folder, "/.debug/", name)))
+      return true;
+    for (size_t next = 0; next != std::string::npos; folder.erase(0, next)) {
+      if (Exists(absl::StrCat("/usr/lib/debug", folder, "/", name))) return true;
+      next = folder.find('/', 1);
+    }
+    if (Exists(absl::StrCat("/usr/lib/debug/", name))) return true;
+  }
+  return false;
+}
+
+// As libdwfl finds it, but where there is nothing to be found libdwfl is not asked: it would load a client
+// for servers, with some thirty libraries, which takes longer than a small recording.
+int FindDebugFile(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base, const char* file,
+                  const char* debuglink, GElf_Word crc, char** found) {
+  const int fd = dwfl_build_id_find_debuginfo(module, user_data, name, base, file, debuglink, crc, found);
+  if (fd >= 0 || !MayHaveDebugFile(file, debuglink)) return fd;
+  return dwfl_standard_find_debuginfo(module, user_data, name, base, file, debuglink, crc, found);
+}
+
 const Dwfl_Callbacks* Callbacks() {
   static const Dwfl_Callbacks callbacks = [] {
     unsetenv("DEBUGINFOD_URLS");  // libdwfl would ask servers
     Dwfl_Callbacks c{};
     c.find_elf = dwfl_build_id_find_elf;
-    c.find_debuginfo = dwfl_standard_find_debuginfo;
+    c.find_debuginfo = FindDebugFile;
     c.section_address = dwfl_offline_section_address;
     return c;
   }();
