@@ -12,20 +12,27 @@
 
 namespace plateau::trace {
 
+// All ones or zero, by arithmetic: the compiler would rather branch.
+[[gnu::always_inline]] inline uint64_t MaskIf(bool condition) {
+  uint64_t mask = -uint64_t{condition};
+  asm("" : "+r"(mask));
+  return mask;
+}
+
 // The number for an address: its place among the recent ones, else its distance from `before`, in units of 16
 // where possible. `recent_flag` says when it is not the latter.
 [[gnu::always_inline]] inline uint8_t* PutAddress(uint8_t* p, uint64_t address, uint64_t before,
                                                   RecentAddresses* recent, uint8_t recent_flag,
                                                   uint8_t* flags) {
   const size_t place = RecentAddresses::PlaceOf(address);
-  const bool is_recent = recent->At(place) == address;
+  const uint64_t if_recent = MaskIf(recent->At(place) == address);
   recent->Set(place, address);
-  *flags |= is_recent ? recent_flag : 0;
+  *flags |= static_cast<uint8_t>(if_recent & recent_flag);
   const auto delta = static_cast<int64_t>(address - before);
   if ((address | before) % 16 == 0) [[likely]]
-    return PutSmallVarint(p, is_recent ? place : ZigZag(delta >> 4));
+    return PutSmallVarint(p, (place & if_recent) | (ZigZag(delta >> 4) & ~if_recent));
   *flags |= recent_flag;
-  return PutVarint(p, is_recent ? place : kRecentAddresses + ZigZag(delta));
+  return PutVarint(p, if_recent != 0 ? place : kRecentAddresses + ZigZag(delta));
 }
 
 // Sizes and stacks repeat as they like: written in any case, and counted when they are new.
