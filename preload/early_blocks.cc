@@ -12,11 +12,24 @@ void EarlyBlocks::Add(const void* p, size_t bytes) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   for (size_t i = Hash(address);; ++i) {
     Entry& entry = entries_[i % kSlots];
-    if (entry.address > kTombstone && entry.address != address) continue;
+    if (entry.address != 0 && entry.address != address) continue;
     if (entry.address != address) count_.fetch_add(1, std::memory_order_relaxed);
     entry = {address, bytes};
     return;
   }
+}
+
+// Moves those that were put further because this place was taken, so that a search ends at a free place soon,
+// however many blocks have come and gone.
+void EarlyBlocks::Remove(size_t place) {
+  size_t hole = place;
+  for (size_t i = place + 1; entries_[i % kSlots].address != 0; ++i) {
+    const Entry& entry = entries_[i % kSlots];
+    if ((i - Hash(entry.address)) % kSlots < i - hole) continue;  // it would come before its first place
+    entries_[hole % kSlots] = entry;
+    hole = i;
+  }
+  entries_[hole % kSlots] = {};
 }
 
 bool EarlyBlocks::Take(const void* p, size_t* bytes) {
@@ -30,7 +43,7 @@ bool EarlyBlocks::Take(const void* p, size_t* bytes) {
     if (entry.address == 0) return false;
     if (entry.address != address) continue;
     *bytes = entry.bytes;
-    entry.address = kTombstone;
+    Remove(i);
     count_.fetch_sub(1, std::memory_order_relaxed);
     return true;
   }

@@ -29,19 +29,20 @@ class EarlyBlocks {
   template <typename Visit>
   void ForEach(Visit visit) {
     for (const Entry& entry : entries_) {
-      if (entry.address > kTombstone) visit(entry.address, entry.bytes);
+      if (entry.address != 0) visit(entry.address, entry.bytes);
     }
   }
 
  private:
-  static constexpr uintptr_t kTombstone = 1;
   static constexpr size_t kSlots = 2 * kCapacity;
   struct Entry {
-    uintptr_t address;
+    uintptr_t address;  // 0: free
     size_t bytes;
   };
   static size_t Hash(uintptr_t address) { return (address >> 4) * 0x9e3779b97f4a7c15u >> 50; }
   static_assert(kSlots == size_t{1} << 14);
+
+  void Remove(size_t place);
 
   SpinLock lock_;
   std::atomic<size_t> count_{0};

@@ -11,12 +11,12 @@
 // mix with whole ones.
 //
 // Bounds, all fixed: rule table 2^14 slots of 32 B (then 2^17 and 2^19, mapped when needed), intern cache
-// 2^12 to 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (72 KiB
-// reserved; 110 B touched per frame of the deepest stack, 256 B per known leaf), node ids in batches of 256,
-// 2^32 node and location ids per process. Threads: a ThreadCapture belongs to one thread; everything else is
-// lock-free and shared. Reentrancy: the caller's guard must keep a capture from interrupting another on the
-// same thread. Allocates: maps its tables. Locks: never. errno: kept. Processors other than x86-64: every
-// stack is 0, "no stack".
+// 2^12 to 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (105 KiB
+// reserved; 110 B touched per frame of the deepest stack, 64 B per known leaf and 16 B per frame of that),
+// node ids in batches of 256, 2^32 node and location ids per process. Threads: a ThreadCapture belongs to one
+// thread; everything else is lock-free and shared. Reentrancy: the caller's guard must keep a capture from
+// interrupting another on the same thread. Allocates: maps its tables. Locks: never. errno: kept. Processors
+// other than x86-64: every stack is 0, "no stack".
 #ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 #define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 

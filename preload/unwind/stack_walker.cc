@@ -16,7 +16,8 @@ namespace {
 constexpr uintptr_t kLowestCode = 4096;
 constexpr uintptr_t kRedZoneBytes = 128;
 constexpr uintptr_t kNoPage = 1;
-constexpr int32_t kUnrolled = 8;  // frames proven per turn of the loop
+constexpr int32_t kUnrolled = 8;            // frames proven per turn of the loop
+constexpr uint32_t kAlwaysRemembered = 12;  // checks of an entry; one longer stack in 4 is remembered
 
 // A null return address ends a stack as it should; other numbers that cannot be code are damage.
 StackEnd EndAtLowAddress(uintptr_t pc) { return pc == 0 ? StackEnd::kOutermost : StackEnd::kOutOfStack; }
@@ -98,8 +99,7 @@ PLATEAU_READS_STACK inline bool StackWalker::IsCallerUnchanged(uint32_t index) c
 // callers: they can be read in any order.
 PLATEAU_READS_STACK bool StackWalker::IsKnown(const KnownStacks::Entry& known, uintptr_t rbp) const {
   const uint32_t base = known.base;
-  if (base >= depth_ || placed_by_[base] != known.base_walk || !root_is_final_ || has_foreign_frames_)
-    return false;
+  if (!HasBase(known) || !root_is_final_ || has_foreign_frames_) return false;
   uintptr_t change = (rbp ^ known.rbp) & known.rbp_mask;
   for (const WordCheck* check = known.checks; check < known.checks + known.check_count;
        check += KnownStacks::kChecksPerTurn) {
@@ -125,14 +125,26 @@ PLATEAU_READS_STACK bool StackWalker::IsKnown(const KnownStacks::Entry& known, u
   return change == 0;
 }
 
+[[gnu::noinline]] const KnownStacks::Entry* StackWalker::FindOtherWay(const Registers& start) const {
+  for (size_t way = 1; way < KnownStacks::kWays; ++way) {
+    const KnownStacks::Entry* known = known_.Find(start.rip, start.rsp, way);
+    if (known != nullptr && IsKnown(*known, start.rbp)) return known;
+  }
+  return nullptr;
+}
+
 void StackWalker::RememberNode(uint32_t unchanged) {
   if (depth_ < 2 || unchanged == 0 || !root_is_final_ || has_foreign_frames_) return;
   const uint32_t leaf = depth_ - 1;
   const uint32_t base = (unchanged < leaf ? unchanged : leaf) - 1;
   const Detail& detail = details_[leaf];
   const uint32_t rbp_checks = details_[base].rbp_checks;
-  if (detail.barrier != 0 || leaf - base + detail.rbp_checks - rbp_checks > KnownStacks::kMaxChecks) return;
-  KnownStacks::Entry* known = known_.Make(At(leaf).pc, At(leaf).rsp);
+  const uint32_t wanted = leaf - base + detail.rbp_checks - rbp_checks;
+  if (detail.barrier != 0 || wanted > KnownStacks::kMaxChecks) return;
+  // Long ones cost something to write; those that come again are learned soon enough.
+  if (wanted > kAlwaysRemembered && counters_.walks * 0x9e3779b97f4a7c15u >> 62 != 0) return;
+  KnownStacks::Entry* known = known_.Make(
+      At(leaf).pc, At(leaf).rsp, [this](const KnownStacks::Entry& entry) { return !HasBase(entry); });
   known->rbp = detail.rbp;
   known->rbp_mask = (detail.flags & kUsesRbp) != 0 ? ~uintptr_t{0} : 0;
   known->base_walk = placed_by_[base];

@@ -34,6 +34,30 @@ TEST(EarlyBlocks, ManyComeAndGo) {
   EXPECT_TRUE(blocks.empty());
 }
 
+TEST(EarlyBlocks, TakingOneLeavesTheOthersToBeFound) {
+  static EarlyBlocks blocks;
+  std::map<uintptr_t, size_t> expected;
+  uint64_t random = 1;
+  for (int i = 0; i < 200'000; ++i) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const uintptr_t address = 0x10000 + (random >> 40) % 9000 * 16;
+    size_t bytes = 0;
+    if (const auto found = expected.find(address); found != expected.end()) {
+      ASSERT_TRUE(blocks.Take(Pointer(address), &bytes));
+      ASSERT_EQ(bytes, found->second);
+      expected.erase(found);
+    } else {
+      ASSERT_FALSE(blocks.Take(Pointer(address), &bytes));
+      if (expected.size() == EarlyBlocks::kCapacity) continue;
+      blocks.Add(Pointer(address), 10'000 + static_cast<size_t>(i));
+      expected[address] = 10'000 + static_cast<size_t>(i);
+    }
+  }
+  std::map<uintptr_t, size_t> seen;
+  blocks.ForEach([&](uintptr_t address, size_t bytes) { seen[address] = bytes; });
+  EXPECT_EQ(seen, expected);
+}
+
 TEST(EarlyBlocks, AFullTableForgetsWithoutHarm) {
   static EarlyBlocks blocks;
   for (uintptr_t i = 1; i <= EarlyBlocks::kCapacity + 100; ++i) blocks.Add(Pointer(i * 64), i);
