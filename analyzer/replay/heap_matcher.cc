@@ -1,6 +1,7 @@
 #include "analyzer/replay/heap_matcher.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace plateau::replay {
@@ -30,8 +31,7 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
 
 void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
   if (parts == nullptr) {
-    Append(ChangeKind::kDied, pool, object.stack, object.birth, object.bytes,
-           static_cast<uint8_t>(object.rate));
+    Append(ChangeKind::kDied, pool, object.stack, object.birth, object.bytes, object.rate());
     return;
   }
   ChangeKind kind = ChangeKind::kDied;
@@ -43,9 +43,9 @@ void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
 
 // Ends an object that is in the table; its place is the caller's to reuse or erase.
 void HeapMatcher::EndLive(LiveObject* object) {
-  if (object->flags & kObjectTensor) Tag(object, false);
-  if (object->flags & kObjectParts) {
-    const auto it = parts_.find(object->address);
+  if (object->Has(kObjectTensor)) Tag(object, false);
+  if (object->Has(kObjectParts)) {
+    const auto it = parts_.find(object->address());
     End(*object, Pool::kHeap, &it->second);
     parts_.erase(it);
   } else {
@@ -54,10 +54,10 @@ void HeapMatcher::EndLive(LiveObject* object) {
 }
 
 void HeapMatcher::Tag(LiveObject* object, bool is_tensor) {
-  if (((object->flags & kObjectTensor) != 0) == is_tensor) return;
-  object->flags ^= kObjectTensor;
+  if (object->Has(kObjectTensor) == is_tensor) return;
+  object->Flip(kObjectTensor);
   Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object->stack, object->birth,
-         object->bytes, static_cast<uint8_t>(object->rate));
+         object->bytes, object->rate());
 }
 
 // The place for an object that is about to be allocated; whatever lived there has ended.
@@ -68,7 +68,7 @@ LiveObject* HeapMatcher::MakeRoom(const Event& e) {
 }
 
 void HeapMatcher::MakeRoomAt(const Event& e, LiveObject* object) {
-  if ((object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX)) return EndDoomed(object);
+  if (object->Has(kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX)) return EndDoomed(object);
   ++totals_.late_frees;
   EndLive(object);
   if (is_multi_stream_) late_.Add(e.address, block_->stream(), now_, LatestTime(e));
@@ -81,12 +81,12 @@ void HeapMatcher::EndDoomed(LiveObject* object) {
   EndLive(object);
 }
 
-void HeapMatcher::Place(const Event& e, const LiveObject& object, LiveObject* place) {
-  *place = object;
+// A free that came too early may be that of the object which was just allocated.
+void HeapMatcher::CheckDoomed(const Event& e, LiveObject* object) {
   if (!is_multi_stream_) return;
   const auto latest = waiting_.GoodUntil(e.address, block_->stream(), now_);
   if (!latest.has_value()) return;
-  place->flags |= kObjectDoomed;
+  if (!object->Has(kObjectDoomed)) object->Flip(kObjectDoomed);
   doomed_.push({*latest, e.address});
   next_tick_ = std::min(next_tick_, *latest + 1);
 }
@@ -99,12 +99,9 @@ inline void HeapMatcher::Alloc(const Event& e) {
     MakeRoomAt(e, place.object);
   const uint64_t bytes = block_->BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
-  const LiveObject object{e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_};
-  if constexpr (kMany) {
-    Place(e, object, place.object);
-  } else {
-    *place.object = object;
-  }
+  // In place: an object that is copied there from the stack is waited for.
+  new (place.object) LiveObject(e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_);
+  if constexpr (kMany) CheckDoomed(e, place.object);
 }
 
 void HeapMatcher::AllocAnew(const Event& e) { is_multi_stream_ ? Alloc<true>(e) : Alloc<false>(e); }
@@ -116,7 +113,7 @@ LiveTable::Spot HeapMatcher::FreedObject(const Event& e) {
   if (spot.object == nullptr) {
     ++totals_.unknown_frees;
     if (is_multi_stream_) waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
-  } else if ((spot.object->flags & kObjectDoomed) && waiting_.TakeBefore(e.address, LatestTime(e))) {
+  } else if (spot.object->Has(kObjectDoomed) && waiting_.TakeBefore(e.address, LatestTime(e))) {
     // The one that waited ends the object, this one may still find a later one.
     waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
   }
@@ -131,11 +128,10 @@ inline void HeapMatcher::Free(const Event& e) {
     return;
   }
   const LiveObject& object = *spot.object;
-  if (object.flags & (kObjectTensor | kObjectParts)) [[unlikely]] {
+  if (object.Has(kObjectTensor | kObjectParts)) [[unlikely]] {
     EndLive(spot.object);
   } else {
-    Append(ChangeKind::kDied, Pool::kHeap, object.stack, object.birth, object.bytes,
-           static_cast<uint8_t>(object.rate));
+    Append(ChangeKind::kDied, Pool::kHeap, object.stack, object.birth, object.bytes, object.rate());
   }
   live_.Erase(spot);
 }
@@ -229,7 +225,7 @@ void HeapMatcher::Tick(uint64_t tsc) {
     const Doomed next = doomed_.top();
     doomed_.pop();
     LiveObject* object = live_.Find(next.address);
-    const bool is_doomed = object != nullptr && (object->flags & kObjectDoomed);
+    const bool is_doomed = object != nullptr && object->Has(kObjectDoomed);
     if (!is_doomed || !waiting_.Take(next.address, next.latest)) continue;
     EndDoomed(object);
     live_.Erase(object);
@@ -282,7 +278,7 @@ void HeapMatcher::AllocIn(const Event& e) {
   if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
   const uint64_t bytes = block_->BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.current());
-  *place.object = {e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_};
+  new (place.object) LiveObject(e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_);
 }
 
 void HeapMatcher::FreeIn(const Event& e) {

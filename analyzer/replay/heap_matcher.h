@@ -99,7 +99,7 @@ class HeapMatcher {
   LiveObject* MakeRoom(const Event& event);
   void MakeRoomAt(const Event& event, LiveObject* object);
   void EndDoomed(LiveObject* object);
-  void Place(const Event& event, const LiveObject& object, LiveObject* place);
+  void CheckDoomed(const Event& event, LiveObject* object);
   LiveTable::Spot FreedObject(const Event& event);
   void AllocAnew(const Event& event);  // by a realloc
   void StartRealloc(const Event& event);

@@ -7,8 +7,8 @@ namespace plateau::replay {
 void HeapMatcher::AppendPlaces(uint32_t moment) {
   if (!options_.on_snapshot) return;
   const auto append = [&](const LiveObject& object, Pool pool) {
-    out_.Append({0, object.stack, moment, ChangeKind::kPlaced, pool, static_cast<uint8_t>(object.rate), 0},
-                {.bytes = object.bytes, .address = object.address, .label = 0});
+    out_.Append({0, object.stack, moment, ChangeKind::kPlaced, pool, object.rate(), 0},
+                {.bytes = object.bytes, .address = object.address(), .label = 0});
   };
   live_.ForEach([&](const LiveObject& object) { append(object, Pool::kHeap); });
   python_.ForEach([&](const LiveObject& object) { append(object, Pool::kPython); });
@@ -29,21 +29,21 @@ void HeapMatcher::AppendRetained() {
   }
   live_.ForEach([this](const LiveObject& object) {
     AppendRetained(object, Pool::kHeap,
-                   object.flags & kObjectParts ? &parts_.find(object.address)->second : nullptr);
+                   object.Has(kObjectParts) ? &parts_.find(object.address())->second : nullptr);
   });
   python_.ForEach([this](const LiveObject& object) { AppendRetained(object, Pool::kPython, nullptr); });
   mappings_.AppendRetained();
 }
 
 void HeapMatcher::AppendRetained(const LiveObject& object, Pool pool, const Parts* parts) {
-  const uint8_t bits = static_cast<uint8_t>(object.flags >> kObjectLabelShift);
+  const uint8_t bits = static_cast<uint8_t>(object.flags() >> kObjectLabelShift);
   Change change{0,
                 object.stack,
                 object.birth,
                 ChangeKind::kRetained,
                 pool,
-                static_cast<uint8_t>(object.rate),
-                object.flags & kObjectTensor ? uint8_t{kChangeTensor} : uint8_t{0}};
+                object.rate(),
+                object.Has(kObjectTensor) ? uint8_t{kChangeTensor} : uint8_t{0}};
   ChangeDetail detail{.bytes = object.bytes,
                       .object_bytes = object.bytes,
                       .label = bits == kNoLabel >> kObjectLabelShift ? kNoLabel : bits};

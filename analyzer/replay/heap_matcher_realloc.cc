@@ -15,8 +15,8 @@ void HeapMatcher::StartRealloc(const Event& e) {
   limbo.is_valid = true;
   limbo.object = *object;
   limbo.parts.clear();
-  if (object->flags & kObjectParts) {
-    const auto it = parts_.find(object->address);
+  if (object->Has(kObjectParts)) {
+    const auto it = parts_.find(object->address());
     limbo.parts = std::move(it->second);
     parts_.erase(it);
   }
@@ -33,20 +33,18 @@ void HeapMatcher::EndLimbo(Limbo* limbo) {
 void HeapMatcher::CancelRealloc() {
   Limbo& limbo = limbo_[block_->stream()];
   if (!limbo.is_valid) return;
-  const LiveTable::Place place = live_.FindOrAdd(limbo.object.address);
+  const LiveTable::Place place = live_.FindOrAdd(limbo.object.address());
   if (!place.is_new) return EndLimbo(&limbo);
   limbo.is_valid = false;
   *place.object = limbo.object;
-  if (!limbo.parts.empty()) parts_[limbo.object.address] = std::move(limbo.parts);
+  if (!limbo.parts.empty()) parts_[limbo.object.address()] = std::move(limbo.parts);
 }
 
 void HeapMatcher::FinishRealloc(const Event& e) {
   const uint64_t bytes = block_->BytesOf(e);
   Limbo& limbo = limbo_[block_->stream()];
-  const bool is_exact =
-      limbo.is_valid &&
-      rates_.Probability(static_cast<uint8_t>(limbo.object.rate), limbo.object.bytes) == 1 &&
-      rates_.Probability(rates_.current(), bytes) == 1;
+  const bool is_exact = limbo.is_valid && rates_.Probability(limbo.object.rate(), limbo.object.bytes) == 1 &&
+                        rates_.Probability(rates_.current(), bytes) == 1;
   if (!is_exact || e.address == 0) {
     EndLimbo(&limbo);
     return AllocAnew(e);
@@ -59,12 +57,12 @@ void HeapMatcher::FinishRealloc(const Event& e) {
   Resize(object, bytes, e.stack, &parts);
   LiveObject* const place = MakeRoom(e);
   const bool has_parts = parts.size() > 1;
-  object.address = e.address;
-  object.bytes = bytes;
-  object.rate = rates_.current();
-  object.flags = (object.flags & ~uint64_t{kObjectParts | kObjectDoomed}) | (has_parts ? kObjectParts : 0);
-  Place(e, object, place);
-  if (has_parts) parts_[object.address] = std::move(parts);
+  const auto kept = static_cast<uint8_t>(object.flags() & ~(kObjectParts | kObjectDoomed));
+  const uint8_t flags = has_parts ? kept | kObjectParts : kept;
+  object = {e.address, rates_.current(), flags, bytes, object.stack, object.birth};
+  *place = object;
+  CheckDoomed(e, place);
+  if (has_parts) parts_[object.address()] = std::move(parts);
 }
 
 // Growth is born now; shrinking ends the youngest bytes.

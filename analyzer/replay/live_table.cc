@@ -21,27 +21,27 @@ LiveTable::Page& LiveTable::AddPage(uint64_t address, Page* slot) {
     return FindOrAddPage(address);
   }
   ++used_pages_;
-  *slot = {NumberOf(address), 0, 0, TakeGroup(0)};
+  *slot = {NumberOf(address), TakeGroup(0)};
   return *slot;
 }
 
 // Forgets pages without objects and makes room for at least as many as there are.
 void LiveTable::RebuildDirectory() {
   size_t kept = 0;
-  for (size_t k = 0; k < pages_.size(); ++k) kept += pages_[k].count > 0;
+  for (size_t k = 0; k < pages_.size(); ++k) kept += pages_[k].count() > 0;
   const size_t slots = std::bit_ceil(std::max(4 * kept, kFewestSlots));
   const ZeroedArray<Page> old = std::exchange(pages_, ZeroedArray<Page>(slots));
   mask_ = slots - 1;
   shift_ = 64 - std::countr_zero(slots);
   used_pages_ = kept;
   for (size_t k = 0; k < old.size(); ++k) {
-    if (old[k].number == 0) continue;
-    if (old[k].count == 0) {
-      ReturnGroup(old[k].size_class, old[k].group);
+    if (old[k].number() == 0) continue;
+    if (old[k].count() == 0) {
+      ReturnGroup(old[k].size_class(), old[k].group);
       continue;
     }
-    size_t i = HomeOf((old[k].number - 1) << kPageShift);
-    while (pages_[i].number != 0) i = (i + 1) & mask_;
+    size_t i = HomeOf((old[k].number() - 1) << kPageShift);
+    while (pages_[i].number() != 0) i = (i + 1) & mask_;
     pages_[i] = old[k];
   }
   is_large_ = capacity_bytes() > kLargeBytes;
@@ -49,17 +49,17 @@ void LiveTable::RebuildDirectory() {
 
 void LiveTable::GrowGroup(Page* page) {
   Page grown = *page;
-  ++grown.size_class;
-  grown.group = TakeGroup(grown.size_class);
-  std::copy_n(Keys(*page), page->count, Keys(grown));
-  std::copy_n(Objects(*page), page->count, Objects(grown));
-  ReturnGroup(page->size_class, page->group);
+  grown.SetSizeClass(page->size_class() + 1);
+  grown.group = TakeGroup(grown.size_class());
+  std::copy_n(Keys(*page), page->count(), Keys(grown));
+  std::copy_n(Objects(*page), page->count(), Objects(grown));
+  ReturnGroup(page->size_class(), page->group);
   *page = grown;
 }
 
 void LiveTable::ShrinkGroup(Page* page) {
-  ReturnGroup(page->size_class, page->group);
-  page->size_class = 0;
+  ReturnGroup(page->size_class(), page->group);
+  page->SetSizeClass(0);
   page->group = TakeGroup(0);
 }
 

@@ -34,10 +34,30 @@ enum ObjectFlags : uint8_t {
 };
 inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at its birth, 15 for none
 
-struct LiveObject {
-  uint64_t address : 48;
-  uint64_t rate : 8;  // which sampling rate it was recorded at
-  uint64_t flags : 8;
+// The first three share a word that is always written as a whole: a processor waits when it has to read a
+// word whose parts were written one by one.
+class LiveObject {
+ public:
+  LiveObject() = default;
+  explicit LiveObject(uint64_t address) : word_(address), bytes(0), stack(0), birth(0) {}
+  LiveObject(uint64_t address, uint8_t rate, uint8_t flags, uint64_t size, uint32_t node, uint32_t bucket)
+      : word_(address | uint64_t{rate} << 48 | uint64_t{flags} << 56),
+        bytes(size),
+        stack(node),
+        birth(bucket) {}
+
+  uint64_t address() const { return word_ & ((uint64_t{1} << 48) - 1); }
+  uint8_t rate() const {
+    return static_cast<uint8_t>(word_ >> 48);
+  }  // which sampling rate it was recorded at
+  uint8_t flags() const { return static_cast<uint8_t>(word_ >> 56); }
+  bool Has(uint8_t any_flag) const { return (flags() & any_flag) != 0; }
+  void Flip(ObjectFlags flag) { word_ ^= uint64_t{flag} << 56; }
+
+ private:
+  uint64_t word_;
+
+ public:
   uint64_t bytes;
   uint32_t stack;  // node of the trace
   uint32_t birth;  // bucket of the clock
@@ -82,16 +102,17 @@ class LiveTable {
     address &= kAddressMask;
     Page& page = FindOrAddPage(address);
     if (LiveObject* found = FindIn(page, address)) return {found, false};
-    if (page.count == Capacity(page)) GrowGroup(&page);
-    const size_t i = page.count++;
+    if (page.count() == Capacity(page)) GrowGroup(&page);
+    const size_t i = page.count();
+    page.AddOne();
     Keys(page)[i] = OffsetOf(address);
     LiveObject& object = Objects(page)[i];
-    object = {address, 0, 0, 0, 0, 0};
+    object = LiveObject(address);
     ++size_;
     return {&object, true};
   }
 
-  void Erase(LiveObject* object) { EraseFrom(const_cast<Page*>(FindPage(object->address)), object); }
+  void Erase(LiveObject* object) { EraseFrom(const_cast<Page*>(FindPage(object->address())), object); }
   void Erase(const Spot& spot) { EraseFrom(static_cast<Page*>(spot.page_), spot.object); }
 
   // Load what an address needs into the cache before it is used, each some events after the one before: the
@@ -103,8 +124,8 @@ class LiveTable {
     const Page* page = FindPage(address & kAddressMask);
     if (page == nullptr) return;
     PrefetchForWriting(page->group);
-    PrefetchForWriting(Objects(*page) + (page->count > 0 ? page->count - 1 : 0));
-    PrefetchForWriting(Objects(*page) + page->count);
+    PrefetchForWriting(Objects(*page) + (page->count() > 0 ? page->count() - 1 : 0));
+    PrefetchForWriting(Objects(*page) + page->count());
   }
   void PrefetchObject(uint64_t address) const {
     const Page* page = FindPage(address & kAddressMask);
@@ -118,7 +139,7 @@ class LiveTable {
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     for (size_t i = 0; i < pages_.size(); ++i) {
-      for (size_t k = 0; k < pages_[i].count; ++k) visit(Objects(pages_[i])[k]);
+      for (size_t k = 0; k < pages_[i].count(); ++k) visit(Objects(pages_[i])[k]);
     }
   }
 
@@ -130,11 +151,17 @@ class LiveTable {
   static constexpr uint16_t kNoKey = UINT16_MAX;
   static constexpr size_t kLargestEmpty = 4;  // capacity that an empty page may keep
 
+  // A word of three, as in LiveObject: number, count of objects, size class of the group.
   struct Page {
-    uint64_t number : 40;  // address >> kPageShift, plus 1; 0: an empty slot
-    uint64_t count : 16;
-    uint64_t size_class : 8;  // of the group
+    uint64_t word;  // 0: an empty slot
     char* group;
+
+    uint64_t number() const { return word & ((uint64_t{1} << 40) - 1); }  // address >> kPageShift, plus 1
+    size_t count() const { return word >> 40 & 0xffff; }
+    size_t size_class() const { return word >> 56; }
+    void AddOne() { word += uint64_t{1} << 40; }
+    void RemoveOne() { word -= uint64_t{1} << 40; }
+    void SetSizeClass(size_t size_class) { word = (word & ((uint64_t{1} << 56) - 1)) | size_class << 56; }
   };
   static_assert(sizeof(Page) == 16);
 
@@ -145,7 +172,7 @@ class LiveTable {
   size_t HomeOf(uint64_t address) const { return (address >> kPageShift) * 0x9e3779b97f4a7c15u >> shift_; }
 
   static size_t KeyBytes(size_t capacity) { return (capacity + 3) / 4 * 8; }
-  static size_t Capacity(const Page& page) { return kCapacities[page.size_class]; }
+  static size_t Capacity(const Page& page) { return kCapacities[page.size_class()]; }
   static size_t GroupBytes(size_t size_class) {
     return KeyBytes(kCapacities[size_class]) + kCapacities[size_class] * sizeof(LiveObject);
   }
@@ -158,15 +185,15 @@ class LiveTable {
   const Page* FindPage(uint64_t address) const {
     const uint64_t number = NumberOf(address);
     for (size_t i = HomeOf(address);; i = (i + 1) & mask_) {
-      if (pages_[i].number == number) return &pages_[i];
-      if (pages_[i].number == 0) return nullptr;
+      if (pages_[i].number() == number) return &pages_[i];
+      if (pages_[i].number() == 0) return nullptr;
     }
   }
 
   static LiveObject* FindIn(const Page& page, uint64_t address) {
     constexpr uint64_t kOnes = 0x0001'0001'0001'0001u;
     const uint64_t wanted = OffsetOf(address) * kOnes;
-    for (size_t i = 0; i < page.count; i += 4) {
+    for (size_t i = 0; i < page.count(); i += 4) {
       uint64_t word;
       std::memcpy(&word, page.group + 2 * i, sizeof(word));
       const uint64_t difference = word ^ wanted;
@@ -180,13 +207,13 @@ class LiveTable {
     uint16_t* const keys = Keys(*page);
     LiveObject* const objects = Objects(*page);
     const size_t hole = static_cast<size_t>(object - objects);
-    const size_t last = page->count - 1u;
+    const size_t last = page->count() - 1u;
     if (hole != last) {
       objects[hole] = objects[last];
       keys[hole] = keys[last];
     }
     keys[last] = kNoKey;
-    page->count = last;
+    page->RemoveOne();
     --size_;
     if (last == 0 && Capacity(*page) > kLargestEmpty) ShrinkGroup(page);
   }
@@ -194,8 +221,8 @@ class LiveTable {
   Page& FindOrAddPage(uint64_t address) {
     const uint64_t number = NumberOf(address);
     for (size_t i = HomeOf(address);; i = (i + 1) & mask_) {
-      if (pages_[i].number == number) return pages_[i];
-      if (pages_[i].number == 0) return AddPage(address, &pages_[i]);
+      if (pages_[i].number() == number) return pages_[i];
+      if (pages_[i].number() == 0) return AddPage(address, &pages_[i]);
     }
   }
   Page& AddPage(uint64_t address, Page* slot);

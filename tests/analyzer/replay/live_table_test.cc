@@ -29,7 +29,7 @@ TEST(LiveTableTest, BehavesLikeAMapUnderRandomInsertsAndErases) {
   }
   size_t seen = 0;
   table.ForEach([&](const LiveObject& object) {
-    EXPECT_EQ(truth.at(object.address), object.bytes);
+    EXPECT_EQ(truth.at(object.address()), object.bytes);
     ++seen;
   });
   EXPECT_EQ(seen, truth.size());
