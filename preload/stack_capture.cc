@@ -1,7 +1,6 @@
 #include "preload/stack_capture.h"
 
 #include "preload/definitions.h"
-#include "preload/python/interpreter.h"
 #include "preload/python/merged_stack.h"
 #include "preload/recording.h"
 #include "preload/thread_buffer.h"
@@ -22,8 +21,7 @@ uint32_t CaptureStack(const unwind::Registers& registers) {
   return CaptureStack(t_thread.buffer->capture(), registers);
 }
 
-uint32_t CaptureStack(unwind::ThreadCapture& capture, const unwind::Registers& registers) {
-  if (!python::Ready()) return unwind::CaptureStackAbove(capture, registers, kDefinitionSink, 0, 0);
+uint32_t CapturePythonStack(unwind::ThreadCapture& capture, const unwind::Registers& registers) {
   const bool full = g_options.python_native[0] == 'f';
   return python::CaptureMergedStack(capture, registers, kDefinitionSink,
                                     full ? python::NativeFrames::kFull : python::NativeFrames::kLeaf);

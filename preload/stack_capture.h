@@ -7,18 +7,27 @@
 
 #include <cstdint>
 
+#include "preload/python/interpreter.h"
 #include "preload/unwind/capture.h"
 #include "preload/unwind/definition_sink.h"
 #include "preload/unwind/registers.h"
 
 namespace plateau {
 
-// The node of the stack whose leaf frame has these registers. `capture` is that of the calling thread.
-uint32_t CaptureStack(unwind::ThreadCapture& capture, const unwind::Registers& registers);
+// For who has the registers alone.
 uint32_t CaptureStack(const unwind::Registers& registers);
+// Where an interpreter runs: native and Python frames.
+uint32_t CapturePythonStack(unwind::ThreadCapture& capture, const unwind::Registers& registers);
 
 // The unwinder's way to definitions.h.
 extern const unwind::DefinitionSink kDefinitionSink;
+
+// The node of the stack whose leaf frame has these registers. `capture` is that of the calling thread.
+[[gnu::always_inline]] inline uint32_t CaptureStack(unwind::ThreadCapture& capture,
+                                                    const unwind::Registers& registers) {
+  if (python::Ready()) return CapturePythonStack(capture, registers);
+  return unwind::CaptureStack(capture, registers, kDefinitionSink);
+}
 
 // Registers of the caller of a function, from that function's __builtin_frame_address(0).
 inline unwind::Registers CallerOfFrame(const void* frame) {

@@ -127,7 +127,7 @@ void BM_Capture_FullMemoised(benchmark::State& state) {
   AtDepth(state, setup, [&] {
     for (auto _ : state) {
       walker->Forget();
-      benchmark::DoNotOptimize(walker->Walk(CallerRegisters()).depth);
+      benchmark::DoNotOptimize(walker->Walk(CallerRegisters()));
     }
     CaptureHere(setup);
   });

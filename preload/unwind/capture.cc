@@ -14,6 +14,9 @@
 #include "preload/unwind/rule_table.h"
 
 namespace plateau::unwind {
+
+constinit std::atomic<uint32_t> g_generation{1};
+
 namespace {
 
 constexpr uint32_t kLastId = 0xfffffff0;
@@ -24,7 +27,6 @@ constinit RuleTable rules;
 constinit InternCache nodes;
 constinit ModuleTable modules;
 constinit std::atomic<bool> ready{false};
-constinit std::atomic<uint32_t> generation{1};
 constinit std::atomic<uint32_t> next_node{1};
 constinit std::atomic<uint32_t> next_location{1};
 constinit std::atomic<uint32_t> mark_locations[kStackEndCount] = {};
@@ -74,7 +76,7 @@ bool InitializeCapture() {
 }
 
 void ThreadCapture::Initialize() {
-  generation_ = generation.load(std::memory_order_acquire);
+  generation_ = g_generation.load(std::memory_order_acquire);
   next_node_ = 0;
   node_batch_end_ = 0;
   root_parent_ = 0;
@@ -82,7 +84,7 @@ void ThreadCapture::Initialize() {
 }
 
 void ThreadCapture::CheckGeneration() {
-  const uint32_t now = generation.load(std::memory_order_acquire);
+  const uint32_t now = g_generation.load(std::memory_order_acquire);
   if (generation_ == now) [[likely]]
     return;
   generation_ = now;
@@ -143,12 +145,6 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
   if (!ready.load(std::memory_order_relaxed)) [[unlikely]]
     return kNoStack;
   thread.CheckGeneration();
-  const bool is_whole = parent == 0 && stop_address == 0;
-  if (is_whole) [[likely]] {
-    const uint32_t known = thread.walker_.KnownNode(registers);
-    if (known != 0) [[likely]]
-      return known;
-  }
   const uint32_t unchanged = thread.walker_.Walk(registers, stop_address);
   uint32_t first = unchanged;
   const uint32_t depth = thread.walker_.depth();
@@ -185,12 +181,8 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
     }
     thread.walker_.SetNode(i, node);
   }
-  if (is_whole) thread.walker_.RememberNode(unchanged);
+  if (parent == 0 && stop_address == 0) thread.walker_.RememberNode(unchanged);
   return node;
-}
-
-uint32_t CaptureStack(ThreadCapture& thread, const Registers& registers, const DefinitionSink& sink) {
-  return CaptureStackAbove(thread, registers, sink, 0, 0);
 }
 
 uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, const DefinitionSink& sink) {
@@ -223,7 +215,7 @@ void BumpGeneration(const DefinitionSink& sink) {
     rules.Retire(begin, end);
     any = true;
   });
-  if (any) generation.fetch_add(1, std::memory_order_acq_rel);
+  if (any) g_generation.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void ResetCaptureAfterFork() {
@@ -233,7 +225,7 @@ void ResetCaptureAfterFork() {
   for (auto& location : mark_locations) location.store(0, std::memory_order_relaxed);
   next_node.store(1, std::memory_order_relaxed);
   next_location.store(1, std::memory_order_relaxed);
-  generation.fetch_add(1, std::memory_order_acq_rel);
+  g_generation.fetch_add(1, std::memory_order_acq_rel);
 }
 
 CaptureStatistics GetCaptureStatistics() {
@@ -242,7 +234,7 @@ CaptureStatistics GetCaptureStatistics() {
   statistics.rule_table_full = rules.full_count();
   statistics.nodes = next_node.load(std::memory_order_relaxed) - 1;
   statistics.locations = next_location.load(std::memory_order_relaxed) - 1;
-  statistics.generation = generation.load(std::memory_order_relaxed);
+  statistics.generation = g_generation.load(std::memory_order_relaxed);
   const uint64_t rule_bytes = rules.mapped_bytes();
   const uint64_t cache_bytes = nodes.mapped_bytes();
   const uint64_t rule_pages = statistics.rules * kPageBytes;

@@ -20,6 +20,7 @@
 #ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 #define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,6 +29,9 @@
 #include "preload/unwind/stack_walker.h"
 
 namespace plateau::unwind {
+
+// Changes when code was unloaded or ids began again: what a thread remembers is no proof then.
+[[gnu::visibility("hidden")]] extern std::atomic<uint32_t> g_generation;
 
 inline constexpr uint32_t kNoStack = 0;
 inline constexpr uint32_t kNodeIdBatch = 256;
@@ -47,6 +51,7 @@ class ThreadCapture {
   const StackWalker& walker() const { return walker_; }
 
  private:
+  friend uint32_t CaptureStack(ThreadCapture&, const Registers&, const DefinitionSink&);
   friend uint32_t CaptureStackAbove(ThreadCapture&, const Registers&, const DefinitionSink&, uint32_t,
                                     uintptr_t);
   friend uint32_t InternChild(ThreadCapture&, uint32_t, uint32_t, const DefinitionSink&);
@@ -77,14 +82,23 @@ class ThreadCapture {
 // for this processor: captures then return kNoStack.
 bool InitializeCapture();
 
-// The stack of the frame with these registers, or kNoStack.
-uint32_t CaptureStack(ThreadCapture& thread, const Registers& registers, const DefinitionSink& sink);
-
 // Only the leaf side: the walk ends with the frame whose bytes hold `stop_address`, and hangs under `parent`.
 // For stacks whose root side is known otherwise (Python frames). The frames are in thread.walker().
 // `stop_address` 0 walks to the root.
 uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, const DefinitionSink& sink,
                            uint32_t parent, uintptr_t stop_address);
+
+// The stack of the frame with these registers, or kNoStack. When it is known, thread.walker() stays as it
+// was.
+[[gnu::always_inline]] inline uint32_t CaptureStack(ThreadCapture& thread, const Registers& registers,
+                                                    const DefinitionSink& sink) {
+  if (thread.generation_ == g_generation.load(std::memory_order_acquire)) [[likely]] {
+    const uint32_t node = thread.walker_.KnownNode(registers);
+    if (node != 0) [[likely]]
+      return node;
+  }
+  return CaptureStackAbove(thread, registers, sink, 0, 0);
+}
 
 // The node (parent, location), defined when it is new. For frames that are not native: their locations take
 // ids from NewLocationId() and are defined by whoever made them, before this call. 0 when ids are used up.

@@ -2,39 +2,9 @@
 
 #include <cstdint>
 
-#include "preload/unwind/full_step.h"
-#include "preload/unwind/raw_memory.h"
-#include "preload/unwind/signal_frame.h"
-
-// Stacks are read while sanitizers think of them as poisoned frames, and rules while they think of them as
-// races.
-#define PLATEAU_READS_STACK [[gnu::no_sanitize_address, gnu::no_sanitize_thread]]
+#include "preload/unwind/stack_words.h"
 
 namespace plateau::unwind {
-namespace {
-
-constexpr uintptr_t kLowestCode = 4096;
-constexpr uintptr_t kRedZoneBytes = 128;
-constexpr uintptr_t kNoPage = 1;
-constexpr int32_t kUnrolled = 8;            // frames proven per turn of the loop
-constexpr uint32_t kAlwaysRemembered = 12;  // checks of an entry; one longer stack in 4 is remembered
-
-// A null return address ends a stack as it should; other numbers that cannot be code are damage.
-StackEnd EndAtLowAddress(uintptr_t pc) { return pc == 0 ? StackEnd::kOutermost : StackEnd::kOutOfStack; }
-
-uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
-
-PLATEAU_READS_STACK inline uintptr_t Load(const uintptr_t* slot) { return *slot; }
-PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
-  return *reinterpret_cast<const uintptr_t*>(address);
-}
-
-// 0 when `frame`, which has a callee, is still what that returns to. The slot is the callee's.
-PLATEAU_READS_STACK [[gnu::always_inline]] inline uintptr_t ChangeOf(const Frame& frame) {
-  return Load(frame.rsp - sizeof(uintptr_t)) ^ frame.pc;
-}
-
-}  // namespace
 
 void StackWalker::Initialize(RuleTable* rules) {
   rules_ = rules;
@@ -93,70 +63,6 @@ PLATEAU_READS_STACK inline bool StackWalker::IsCallerUnchanged(uint32_t index) c
   const Detail& detail = details_[index];
   if ((detail.flags & kNeedsStep) != 0 || ChangeOf(At(index - 1)) != 0) return false;
   return (detail.flags & kChecksRbp) == 0 || RbpChecksHold(detail.rbp_checks - 1u, detail.rbp_checks);
-}
-
-// All slots of an entry are above the leaf's rsp on the thread's own stack, and so are those of the base's
-// callers: they can be read in any order.
-PLATEAU_READS_STACK bool StackWalker::IsKnown(const KnownStacks::Entry& known, uintptr_t rbp) const {
-  const uint32_t base = known.base;
-  if (!HasBase(known) || !root_is_final_ || has_foreign_frames_) return false;
-  uintptr_t change = (rbp ^ known.rbp) & known.rbp_mask;
-  for (const WordCheck* check = known.checks; check < known.checks + known.check_count;
-       check += KnownStacks::kChecksPerTurn) {
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < KnownStacks::kChecksPerTurn; ++i) change |= Load(check[i].slot) ^ check[i].value;
-  }
-  const WordCheck* const checks_end = rbp_checks_ + details_[base].rbp_checks;
-  for (const WordCheck* check = rbp_checks_; check < checks_end; ++check) {
-    change |= Load(check->slot) ^ check->value;
-  }
-  // The callers of the base, by turns of 8; the last turn begins at the root, where it may meet some again.
-  const Frame* frame = frames() + base;
-  if (base >= kUnrolled) [[likely]] {
-    for (; frame > frames() + kUnrolled; frame -= kUnrolled) {
-#pragma GCC unroll 8
-      for (int32_t i = 1; i <= kUnrolled; ++i) change |= ChangeOf(frame[-i]);
-    }
-#pragma GCC unroll 8
-    for (int32_t i = 0; i < kUnrolled; ++i) change |= ChangeOf(frames()[i]);
-  } else {
-    while (frame > frames()) change |= ChangeOf(*--frame);
-  }
-  return change == 0;
-}
-
-[[gnu::noinline]] const KnownStacks::Entry* StackWalker::FindOtherWay(const Registers& start) const {
-  for (size_t way = 1; way < KnownStacks::kWays; ++way) {
-    const KnownStacks::Entry* known = known_.Find(start.rip, start.rsp, way);
-    if (known != nullptr && IsKnown(*known, start.rbp)) return known;
-  }
-  return nullptr;
-}
-
-void StackWalker::RememberNode(uint32_t unchanged) {
-  if (depth_ < 2 || unchanged == 0 || !root_is_final_ || has_foreign_frames_) return;
-  const uint32_t leaf = depth_ - 1;
-  const uint32_t base = (unchanged < leaf ? unchanged : leaf) - 1;
-  const Detail& detail = details_[leaf];
-  const uint32_t rbp_checks = details_[base].rbp_checks;
-  const uint32_t wanted = leaf - base + detail.rbp_checks - rbp_checks;
-  if (detail.barrier != 0 || wanted > KnownStacks::kMaxChecks) return;
-  // Long ones cost something to write; those that come again are learned soon enough.
-  if (wanted > kAlwaysRemembered && counters_.walks * 0x9e3779b97f4a7c15u >> 62 != 0) return;
-  KnownStacks::Entry* known = known_.Make(
-      At(leaf).pc, At(leaf).rsp, [this](const KnownStacks::Entry& entry) { return !HasBase(entry); });
-  known->rbp = detail.rbp;
-  known->rbp_mask = (detail.flags & kUsesRbp) != 0 ? ~uintptr_t{0} : 0;
-  known->base_walk = placed_by_[base];
-  known->base = base;
-  known->node = detail.node;
-  uint32_t count = 0;
-  for (uint32_t i = leaf; i > base; --i) {
-    known->checks[count++] = {reinterpret_cast<const uintptr_t*>(At(i - 1).rsp) - 1, At(i - 1).pc};
-  }
-  for (uint32_t i = rbp_checks; i < detail.rbp_checks; ++i) known->checks[count++] = rbp_checks_[i];
-  for (; count % KnownStacks::kChecksPerTurn != 0; ++count) known->checks[count] = {&known->rsp, known->rsp};
-  known->check_count = count;
 }
 
 // Frame `index` is proven. Returns the last one, from there to the root, that its slots prove, or the first
@@ -405,114 +311,6 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
   const bool has_caller = StepSlow(&slow, frame);
   *at = slow;
   return has_caller;
-}
-
-// Everything that is rare: other kinds of rules, other stacks than the thread's own, ends.
-[[gnu::noinline]] bool StackWalker::StepSlow(Position* at, FreshFrame* frame) {
-  frame->flags |= kNeedsStep;
-  LoadedObject object;
-  if (frame->entry != nullptr && frame->entry->rule.kind == RuleKind::kNoObject &&
-      FindLoadedObject(at->code_address(), &object)) {
-    rules_->Abandon(frame->entry);  // code has been loaded there since
-    frame->entry = rules_->Find(at->code_address());
-  }
-  if (frame->entry == nullptr) return StopAt(StackEnd::kTableFull, at->rsp);
-  const CfiRule& rule = frame->entry->rule;
-  const auto offset = static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
-  uintptr_t cfa = 0;
-  switch (rule.kind) {
-    case RuleKind::kOutermost:
-      StopAt(StackEnd::kOutermost, at->rsp);
-      root_is_final_ = true;
-      return false;
-    case RuleKind::kNoObject:
-      return StopAt(StackEnd::kNoObject, at->rsp);
-    case RuleKind::kNoCfi:
-      return StopAt(StackEnd::kNoCfi, at->rsp);
-    case RuleKind::kSignal:
-      return StepOverSignal(at, frame);
-    case RuleKind::kComplex: {
-      CallerState caller;
-      ++counters_.slow_steps;
-      if (!StepWithAllRegisters({at->pc, at->rsp, at->rbp}, &caller)) {
-        return StopAt(StackEnd::kUnsupported, at->rsp);
-      }
-      *at = {caller.registers.rip, caller.registers.rsp, caller.registers.rbp,
-             caller.is_exact ? kIsExact : 0u};
-      known_page_ = kNoPage;
-      return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), at->rsp);
-    }
-    case RuleKind::kRsp:
-      cfa = at->rsp + offset;
-      break;
-    case RuleKind::kRbp:
-      cfa = at->rbp + offset;
-      break;
-    case RuleKind::kRealignRsp:
-    case RuleKind::kRealignRbp: {
-      const uintptr_t base = rule.kind == RuleKind::kRealignRsp ? at->rsp : at->rbp;
-      bool probed = false;
-      if (!ReadWord(base + offset, at->rsp, &cfa, &probed)) return StopAt(StackEnd::kOutOfStack, at->rsp);
-      cfa += static_cast<uintptr_t>(intptr_t{rule.cfa_addend});
-      break;
-    }
-  }
-  uintptr_t rbp_slot = 0;
-  const auto slot_offset = static_cast<uintptr_t>(8 * intptr_t{rule.rbp_slot});
-  if (rule.rbp_slot_from_rbp) {
-    rbp_slot = at->rbp + slot_offset;
-  } else if (rule.rbp_slot != 0) {
-    rbp_slot = cfa + slot_offset;
-  }
-  return StepBySlots(at, cfa, rbp_slot, frame);
-}
-
-bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, FreshFrame* frame) {
-  const bool own = IsOwnStack(at->rsp);
-  const bool inside = cfa > at->rsp && (own ? cfa <= own_.end : cfa - at->rsp < kMaxForeignFrameBytes);
-  bool probed = false;
-  Position caller{0, cfa, at->rbp, 0};
-  if (!inside || !ReadWord(cfa - sizeof(uintptr_t), at->rsp, &caller.pc, &probed) ||
-      (rbp_slot != 0 && (rbp_slot >= cfa || !ReadWord(rbp_slot, at->rsp, &caller.rbp, &probed)))) {
-    return StopAt(StackEnd::kOutOfStack, at->rsp);
-  }
-  const RuleKind kind = frame->entry->rule.kind;
-  if (!probed && (kind == RuleKind::kRsp || kind == RuleKind::kRbp)) {
-    frame->flags &= ~uint32_t{kNeedsStep};
-    if (!own) has_foreign_frames_ = true;
-  }
-  *at = caller;
-  known_page_ = PageOf(cfa - sizeof(uintptr_t));
-  return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), cfa);
-}
-
-bool StackWalker::StepOverSignal(Position* at, FreshFrame* frame) {
-  bool probed = false;
-  Position caller{0, 0, 0, kIsExact};
-  frame->flags |= kIsTrampoline;
-  if (!ReadWord(at->rsp + kContextOffsets[kRegisterReturn], at->rsp, &caller.pc, &probed) ||
-      !ReadWord(at->rsp + kContextOffsets[kRegisterRsp], at->rsp, &caller.rsp, &probed) ||
-      !ReadWord(at->rsp + kContextOffsets[kRegisterRbp], at->rsp, &caller.rbp, &probed)) {
-    return StopAt(StackEnd::kOutOfStack, at->rsp);
-  }
-  *at = caller;
-  known_page_ = kNoPage;
-  return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), at->rsp);
-}
-
-// Reads a word of the frame whose rsp is `lowest`. False when it may not be there.
-PLATEAU_READS_STACK bool StackWalker::ReadWord(uintptr_t address, uintptr_t lowest, uintptr_t* value,
-                                               bool* probed) {
-  if (address % sizeof(uintptr_t) != 0) return false;
-  if (IsOwnStack(lowest)) {
-    if (address < lowest - kRedZoneBytes || address > own_.end - sizeof(uintptr_t)) return false;
-  } else if (PageOf(address) != known_page_) {
-    *probed = true;
-    if (!IsReadable(address)) return false;
-    known_page_ = PageOf(address);
-  }
-  *value = Load(address);
-  return true;
 }
 
 }  // namespace plateau::unwind
