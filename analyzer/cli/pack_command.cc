@@ -12,11 +12,18 @@
 namespace plateau::cli {
 namespace {
 
+// What the bytes of the packed trace are spent on.
+void PrintCosts(const reader::PackResult& packed) {
+  for (size_t i = 0; i < kPackColumns; ++i) {
+    if (packed.costs[i] == 0) continue;
+    absl::PrintF("  %-20s %12.0f bytes  %7.3f bits a record\n", kPackColumnNames[i], packed.costs[i] / 8,
+                 packed.costs[i] / static_cast<double>(packed.records));
+  }
+}
+
 absl::StatusOr<int> RunPack(const Arguments& arguments) {
   reader::PackOptions options;
-  PLATEAU_ASSIGN_OR_RETURN(const int64_t level, arguments.Integer("level", options.level));
-  if (level < 1 || level > 22) return absl::InvalidArgumentError("--level: between 1 and 22");
-  options.level = static_cast<int>(level);
+  options.count_costs = arguments.Has("explain");
   PLATEAU_ASSIGN_OR_RETURN(const reader::Recording recording, reader::OpenRecording(arguments.positional()));
   absl::Status first_error;
   for (const reader::TraceFile& trace : recording.traces) {
@@ -33,6 +40,7 @@ absl::StatusOr<int> RunPack(const Arguments& arguments) {
     } else {
       absl::PrintF("%s: %s -> %s\n", trace.path, FormatBytes(static_cast<double>(packed->bytes_before)),
                    FormatBytes(static_cast<double>(packed->bytes_after)));
+      if (options.count_costs) PrintCosts(*packed);
     }
   }
   return first_error.ok() ? static_cast<int>(kExitOk) : static_cast<int>(ExitCodeFor(first_error));
@@ -51,7 +59,7 @@ const Command& PackCommand() {
           "so an interrupted pack leaves it as it was. Traces of running processes and damaged ones are left "
           "alone. "
           "`plateau run` does this by itself.",
-      .options = {{.name = "level", .value = "N", .help = "zstd's level, 1 to 22.", .default_value = "9"}},
+      .options = {{.name = "explain", .help = "Print what the bytes of each packed trace are spent on."}},
       .examples = {{"plateau pack plateau-train-*/", "after recording with LD_PRELOAD alone"}},
       .min_positional = 1,
       .run = RunPack};

@@ -1,13 +1,15 @@
 // Packs the records of one stream into a kColumns payload and back, losing nothing.
 //
-// Every field has a column of its own; what a model can predict is replaced by a small number:
-//   - which (size, stack) class is allocated or freed next, from the last one, two or three events;
-//   - which object is freed: by its place among the objects of its class instead of its address;
-//   - which address malloc returns: the last one freed in that size bin, or the one behind the last block;
+// Every field is predicted from the records before it and an arithmetic coder writes how wrong the prediction
+// was, so what follows a pattern costs next to nothing:
+//   - which stack and size are allocated next, and which object is freed, from the events before and from the
+//     order of birth; an object is named by its place among the living instead of its address;
+//   - which address malloc and pymalloc return, by imitating them;
 //   - a stack node's parent, by its distance from the last stack, and its location, by what was called from
-//   there before.
-// Then each column is compressed with zstd. All state begins and ends with the payload, so packed blocks stay
-// independent of each other; the more records go into one, the better it packs.
+//     there before;
+//   - time in ticks of the processor's clock, from the time the last events took.
+// All state begins and ends with the payload, so packed blocks stay independent of each other; the more
+// records go into one, the better it packs.
 //
 // Unpacking takes bytes from anywhere: it never reads or writes outside its buffers and fails with a status
 // that says what is wrong. Same input, same output, on every machine.
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analyzer/pack/packed_record.h"
 #include "preload/trace/format.h"
 
 namespace plateau {
@@ -39,8 +42,9 @@ struct PackedColumns {
 };
 
 // Packs consecutive payloads of one stream into one. Fails when a payload is damaged; pack what precedes the
-// damage instead. `level` is zstd's.
-absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, int level);
+// damage instead. `costs`, when given, grows by what each column took.
+absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads,
+                                          PackCosts* costs = nullptr);
 
 // The records as one kEvents payload whose time starts at header.first_tsc, by the rules of kVersion3.
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed);

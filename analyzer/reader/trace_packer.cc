@@ -5,9 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <future>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -74,10 +79,10 @@ class NewFile {
 
 class Packer {
  public:
-  Packer(const TraceReader& reader, const PackOptions& options)
-      : reader_(reader), options_(options), file_(reader.path()) {}
+  Packer(const TraceReader& reader, const PackOptions& options, PackResult* result)
+      : reader_(reader), options_(options), result_(result), file_(reader.path()) {}
 
-  absl::StatusOr<uint64_t> Run() {
+  absl::Status Run() {
     trace::FileHeader header = reader_.header();
     header.version_major = trace::kVersionMajor;
     header.version_minor = trace::kVersionMinor;
@@ -90,65 +95,102 @@ class Packer {
     PLATEAU_RETURN_IF_ERROR(file_.Open());
     PLATEAU_RETURN_IF_ERROR(file_.Write(page.data(), page.size()));
     Progress progress(absl::StrCat("packing ", reader_.path()), reader_.summary().file_bytes);
-    for (const StreamIndex& stream : reader_.streams()) {
-      uint32_t seq = 0;
-      for (size_t begin = 0; begin < stream.blocks.size();) {
-        PLATEAU_ASSIGN_OR_RETURN(const size_t end, PackBlocks(stream, begin, seq++, &progress));
-        begin = end;
+    const std::vector<Group> groups = FindGroups();
+    const size_t workers = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostWorkers);
+    for (size_t begin = 0; begin < groups.size(); begin += workers) {
+      std::vector<std::future<absl::StatusOr<Packed>>> packing;
+      for (size_t i = begin; i < std::min(begin + workers, groups.size()); ++i) {
+        packing.push_back(std::async(std::launch::async, [this, &groups, i] { return Pack(groups[i]); }));
+      }
+      for (auto& one : packing) {  // in their order, so that the file does not depend on the machine
+        PLATEAU_ASSIGN_OR_RETURN(const Packed packed, one.get());
+        PLATEAU_RETURN_IF_ERROR(Write(packed));
+        progress.Add(packed.bytes_read);
       }
     }
     header.data_end = file_.bytes();
     std::memcpy(page.data(), &header, sizeof(header));
     PLATEAU_RETURN_IF_ERROR(file_.Rewrite(page.data(), page.size()));
     PLATEAU_RETURN_IF_ERROR(file_.Finish());
-    return file_.bytes();
+    result_->bytes_after = file_.bytes();
+    return absl::OkStatus();
   }
 
  private:
-  // Packs blocks from `begin` on into one and says where the next begins.
-  absl::StatusOr<size_t> PackBlocks(const StreamIndex& stream, size_t begin, uint32_t seq,
-                                    Progress* progress) {
-    std::vector<std::string> payloads;
-    std::vector<trace::BlockHeader> headers;
-    size_t bytes = 0, end = begin;
-    uint64_t last_tsc = 0;
-    while (end < stream.blocks.size() && (end == begin || bytes < options_.payload_bytes)) {
-      LoadedBlock block;
-      PLATEAU_RETURN_IF_ERROR(reader_.Load(stream.blocks[end], &block));
-      payloads.emplace_back(block.payload);
-      headers.push_back(block.header);
-      last_tsc = block.header.last_tsc;
-      bytes += block.payload.size();
-      progress->Add(block.header.payload_bytes);
-      ++end;
-    }
-    std::vector<EventsPayload> parts;
-    for (size_t i = 0; i < payloads.size(); ++i) {
-      parts.push_back({headers[i].first_tsc, payloads[i], headers[i].delta_rules});
-    }
-    PLATEAU_ASSIGN_OR_RETURN(const PackedColumns packed, PackColumns(parts, options_.level));
+  static constexpr size_t kMostWorkers = 8;
+
+  // Blocks of a stream that become one.
+  struct Group {
+    const StreamIndex* stream;
+    size_t begin, end;
+    uint32_t seq;
+  };
+  struct Packed {
     trace::BlockHeader header{};
+    std::string payload;
+    PackCosts costs = {};
+    uint64_t bytes_read = 0;
+  };
+
+  std::vector<Group> FindGroups() const {
+    std::vector<Group> groups;
+    for (const StreamIndex& stream : reader_.streams()) {
+      uint32_t seq = 0;
+      for (size_t begin = 0; begin < stream.blocks.size();) {
+        size_t bytes = 0, end = begin;
+        while (end < stream.blocks.size() && (end == begin || bytes < options_.payload_bytes)) {
+          const trace::BlockHeader& header = stream.blocks[end++].header;
+          bytes += std::max(header.payload_bytes, header.raw_bytes);
+        }
+        groups.push_back({&stream, begin, end, seq++});
+        begin = end;
+      }
+    }
+    return groups;
+  }
+
+  // Called by several threads at once.
+  absl::StatusOr<Packed> Pack(const Group& group) const {
+    Packed packed;
+    std::vector<LoadedBlock> blocks(group.end - group.begin);
+    std::vector<EventsPayload> parts;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      LoadedBlock& block = blocks[i];
+      PLATEAU_RETURN_IF_ERROR(reader_.Load(group.stream->blocks[group.begin + i], &block));
+      parts.push_back({block.header.first_tsc, block.payload, block.header.delta_rules});
+      packed.bytes_read += block.header.payload_bytes;
+    }
+    PLATEAU_ASSIGN_OR_RETURN(PackedColumns columns,
+                             PackColumns(parts, options_.count_costs ? &packed.costs : nullptr));
+    packed.payload = std::move(columns.bytes);
+    trace::BlockHeader& header = packed.header;
     header.magic = trace::kBlockMagic;
     header.type = trace::BlockType::kColumns;
     header.header_bytes = sizeof(header);
     header.delta_rules = trace::DeltaRules::kVersion3;
-    header.stream = stream.stream;
-    header.seq = seq;
-    header.payload_bytes = static_cast<uint32_t>(packed.bytes.size());
-    header.record_count = packed.record_count;
-    header.first_tsc = packed.first_tsc;
-    header.last_tsc = last_tsc;
-    header.raw_bytes = packed.raw_bytes;
-    header.crc32c =
-        trace::Crc32c(trace::Crc32c(0, &header, sizeof(header)), packed.bytes.data(), packed.bytes.size());
-    PLATEAU_RETURN_IF_ERROR(file_.Write(&header, sizeof(header)));
-    PLATEAU_RETURN_IF_ERROR(file_.Write(packed.bytes.data(), packed.bytes.size()));
-    PLATEAU_RETURN_IF_ERROR(file_.Align(trace::kBlockAlign));
-    return end;
+    header.stream = group.stream->stream;
+    header.seq = group.seq;
+    header.payload_bytes = static_cast<uint32_t>(packed.payload.size());
+    header.record_count = columns.record_count;
+    header.first_tsc = columns.first_tsc;
+    header.last_tsc = blocks.back().header.last_tsc;
+    header.raw_bytes = columns.raw_bytes;
+    header.crc32c = trace::Crc32c(trace::Crc32c(0, &header, sizeof(header)), packed.payload.data(),
+                                  packed.payload.size());
+    return packed;
+  }
+
+  absl::Status Write(const Packed& packed) {
+    result_->records += packed.header.record_count;
+    for (size_t i = 0; i < kPackColumns; ++i) result_->costs[i] += packed.costs[i];
+    PLATEAU_RETURN_IF_ERROR(file_.Write(&packed.header, sizeof(packed.header)));
+    PLATEAU_RETURN_IF_ERROR(file_.Write(packed.payload.data(), packed.payload.size()));
+    return file_.Align(trace::kBlockAlign);
   }
 
   const TraceReader& reader_;
   const PackOptions& options_;
+  PackResult* const result_;
   NewFile file_;
 };
 
@@ -179,7 +221,7 @@ absl::StatusOr<PackResult> PackTrace(const std::string& path, const PackOptions&
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": has damage and is left as it is; `plateau dump` says where"));
   }
-  PLATEAU_ASSIGN_OR_RETURN(result.bytes_after, Packer(*reader, options).Run());
+  PLATEAU_RETURN_IF_ERROR(Packer(*reader, options, &result).Run());
   return result;
 }
 

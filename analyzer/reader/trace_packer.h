@@ -11,12 +11,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "analyzer/pack/packed_record.h"
 
 namespace plateau::reader {
 
 struct PackOptions {
-  int level = 9;                   // of zstd
   size_t payload_bytes = 4 << 20;  // of records that are packed together
+  bool count_costs = false;        // fill PackResult::costs
 };
 
 struct PackResult {
@@ -24,6 +25,8 @@ struct PackResult {
   uint64_t bytes_after = 0;
   bool was_packed = false;  // already; nothing was done
   bool is_running = false;  // its process still writes; nothing was done
+  uint64_t records = 0;
+  PackCosts costs = {};  // bits of each column
 };
 
 // FailedPrecondition when the trace has damage: packing would throw away what a later version may still read.

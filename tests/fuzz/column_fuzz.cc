@@ -1,6 +1,7 @@
 // Feeds bytes to the unpacker of kColumns blocks, and bytes taken as records through both directions.
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "analyzer/pack/column_codec.h"
@@ -10,8 +11,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   plateau::trace::BlockHeader header{};
   header.raw_bytes = 4096;
   (void)plateau::UnpackColumns(header, bytes);
+  // The same as the decisions of a block: version, tick, no extended records.
+  (void)plateau::UnpackColumns(header, std::string("\x03\x01\x00\x00", 4).append(bytes));
 
-  const auto packed = plateau::PackColumns({{1000, bytes}}, 1);
+  const auto packed = plateau::PackColumns({{1000, bytes}});
   if (!packed.ok()) return 0;
   header.raw_bytes = packed->raw_bytes;
   header.first_tsc = packed->first_tsc;

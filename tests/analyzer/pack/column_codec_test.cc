@@ -1,8 +1,12 @@
 // Packing is lossless: whatever records go in come out, packed blocks are small, and damage is refused.
 #include "analyzer/pack/column_codec.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -121,7 +125,7 @@ TEST(ColumnCodecTest, RandomProgramsComeBackRecordForRecord) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     SampleBlock block;
     FillLikeAProgram(seed, &block);
-    const auto packed = PackColumns({{1000, block.payload()}}, 3);
+    const auto packed = PackColumns({{1000, block.payload()}});
     ASSERT_TRUE(packed.ok()) << packed.status();
     EXPECT_EQ(packed->record_count, block.header().record_count);
     ASSERT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload())) << "seed " << seed;
@@ -133,7 +137,7 @@ TEST(ColumnCodecTest, RecordsOfVersion1ComeBackByTheNewRules) {
   std::string payload("\x01\x80\x14\x64\x04", 5);
   for (int i = 0; i < 5000; ++i) payload += std::string("\x0b\xc6\x0a\x02\x19\x02", 6);
   const auto rules = trace::DeltaRules::kVersion1;
-  const auto packed = PackColumns({{1000, payload, rules}}, 3);
+  const auto packed = PackColumns({{1000, payload, rules}});
   ASSERT_TRUE(packed.ok()) << packed.status();
   EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, payload, rules));
 }
@@ -142,7 +146,7 @@ TEST(ColumnCodecTest, BlocksOfOneStreamMergeWithATimeStampAtEachSeam) {
   SampleBlock first(1, 0, 1000), second(1, 1, 9000000);
   FillLikeAProgram(1, &first);
   ASSERT_TRUE(second.writer.Free({0x55550000, false}));
-  const auto packed = PackColumns({{1000, first.payload()}, {9000000, second.payload()}}, 3);
+  const auto packed = PackColumns({{1000, first.payload()}, {9000000, second.payload()}});
   ASSERT_TRUE(packed.ok());
   const std::vector<std::string> texts = Texts(1000, Unpacked(*packed));
   ASSERT_EQ(texts.size(), first.header().record_count + 2);
@@ -159,29 +163,109 @@ TEST(ColumnCodecTest, ATrainingLoopPacksToAlmostNothing) {
     for (uint32_t i = 20; i > 0 && ok; --i) ok = block.writer.Free({0x7000000 + (i - 1) * 4096, false});
     if (!ok) break;
   }
-  const auto packed = PackColumns({{1000, block.payload()}}, 19);
+  const auto packed = PackColumns({{1000, block.payload()}});
   ASSERT_TRUE(packed.ok());
   EXPECT_LT(packed->bytes.size() * 20, block.header().record_count);  // less than 0.05 bytes an event
   EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload()));
 }
 
+// Objects of three sizes in turn, all kept and then freed in the order they were made.
+TEST(ColumnCodecTest, FreesInTheOrderOfBirthCostAlmostNothing) {
+  SampleBlock block(1, 0, 1000, 1 << 20);
+  constexpr uint64_t kObjects = 50000;
+  uint64_t address = 0x55550000;
+  std::vector<uint64_t> objects;
+  for (uint64_t i = 0; i < kObjects; ++i) {
+    const uint64_t bytes = 24 + i % 3 * 40 + i % 37;
+    ASSERT_TRUE(block.writer.Alloc({address, bytes, static_cast<uint32_t>(7 + i % 3), false}));
+    objects.push_back(address);
+    address += std::max<uint64_t>((bytes + 8 + 15) / 16, 2) * 16;
+  }
+  for (const uint64_t object : objects) ASSERT_TRUE(block.writer.Free({object, false}));
+  const auto packed = PackColumns({{1000, block.payload()}});
+  ASSERT_TRUE(packed.ok());
+  EXPECT_LT(packed->bytes.size() * 8 * 20, 2 * kObjects);  // less than a twentieth of a bit an event
+  EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload()));
+}
+
+// 64 objects, one of them replaced at random each time by one of 61 sizes: 6 bits to say which, 6 for the
+// size.
+TEST(ColumnCodecTest, RandomChoicesCostTheirInformationAndLittleMore) {
+  SampleBlock block(1, 0, 1000, 1 << 20);
+  std::mt19937_64 random(1);
+  std::vector<std::vector<uint64_t>> freed(64);
+  std::vector<std::pair<uint64_t, size_t>> live(64, {0, 0});
+  uint64_t next = 0x55550000;
+  constexpr int kPairs = 60000;
+  for (int i = 0; i < kPairs; ++i) {
+    auto& [address, bin] = live[random() % 64];
+    if (address != 0) {
+      ASSERT_TRUE(block.writer.Free({address, false}));
+      freed[bin].push_back(address);
+    }
+    bin = 1 + random() % 61;
+    if (freed[bin].empty()) freed[bin].push_back(next), next += 1024;
+    address = freed[bin].back();
+    freed[bin].pop_back();
+    ASSERT_TRUE(block.writer.Alloc({address, bin * 16, 7, false}));
+  }
+  const auto packed = PackColumns({{1000, block.payload()}});
+  ASSERT_TRUE(packed.ok());
+  const double information = kPairs * (std::log2(64.0) + std::log2(61.0)) / 8;
+  EXPECT_LT(static_cast<double>(packed->bytes.size()), 1.1 * information);
+  EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload()));
+}
+
+TEST(ColumnCodecTest, CostsOfTheColumnsAddUpToTheBlock) {
+  SampleBlock block;
+  FillLikeAProgram(3, &block);
+  PackCosts costs = {};
+  const auto packed = PackColumns({{1000, block.payload()}}, &costs);
+  ASSERT_TRUE(packed.ok());
+  const double bits = std::accumulate(costs.begin(), costs.end(), 0.0);
+  EXPECT_NEAR(bits / 8, static_cast<double>(packed->bytes.size()), 16);
+}
+
+TEST(ColumnCodecTest, AClockThatTicksInStepsCostsNoMoreThanItsSteps) {
+  size_t size[2];
+  for (const uint64_t tick : {1, 26}) {
+    SampleBlock block;
+    std::mt19937_64 random(1);
+    uint64_t tsc = 1000;
+    while (block.writer.Time(tsc += (300 + random() % 64) * tick)) {
+    }
+    const auto packed = PackColumns({{1000, block.payload()}});
+    ASSERT_TRUE(packed.ok());
+    EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload()));
+    size[tick == 1 ? 0 : 1] = packed->bytes.size() * 1000 / block.header().record_count;
+  }
+  EXPECT_LT(size[1], size[0] + size[0] / 20);
+}
+
+TEST(ColumnCodecTest, BlocksOfBuildsBeforeTheFirstReleaseAreRefusedInWords) {
+  const trace::BlockHeader header{};
+  const auto raw = UnpackColumns(header, std::string("\x02\x11\x00", 3));
+  EXPECT_EQ(raw.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(raw.status().message().find("before the first release"), std::string::npos);
+}
+
 TEST(ColumnCodecTest, DamagedInputIsNotPacked) {
   SampleBlock block;
   ASSERT_TRUE(block.writer.Alloc({0x10000, 10001, 7, false}));
-  EXPECT_FALSE(PackColumns({{1000, block.payload().substr(0, 2)}}, 3).ok());
-  EXPECT_FALSE(PackColumns({}, 3).ok());
+  EXPECT_FALSE(PackColumns({{1000, block.payload().substr(0, 2)}}).ok());
+  EXPECT_FALSE(PackColumns({}).ok());
 }
 
-TEST(ColumnCodecTest, EveryCutAndEveryFlippedByteIsSurvived) {
+TEST(ColumnCodecTest, CutsAndFlippedBytesAreSurvived) {
   SampleBlock block(1, 0, 1000, 6000);
   FillLikeAProgram(5, &block);
-  const auto packed = PackColumns({{1000, block.payload()}}, 3);
+  const auto packed = PackColumns({{1000, block.payload()}});
   ASSERT_TRUE(packed.ok());
   const trace::BlockHeader header = HeaderOf(*packed);
-  for (size_t size = 0; size < packed->bytes.size(); ++size) {
+  for (size_t size = 0; size < packed->bytes.size(); size += 1 + size / 40) {
     EXPECT_FALSE(UnpackColumns(header, packed->bytes.substr(0, size)).ok()) << size;
   }
-  for (size_t i = 0; i < packed->bytes.size(); ++i) {
+  for (size_t i = 0; i < packed->bytes.size(); i += 1 + i / 40) {
     std::string damaged = packed->bytes;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x5a);
     const auto raw =

@@ -1,0 +1,264 @@
+// Where an object is put and which one is freed.
+#ifndef PLATEAU_ANALYZER_PACK_HEAP_CODEC_H_
+#define PLATEAU_ANALYZER_PACK_HEAP_CODEC_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "analyzer/pack/allocator_model.h"
+#include "analyzer/pack/codec_state.h"
+#include "analyzer/pack/guess.h"
+#include "analyzer/pack/object_model.h"
+#include "preload/trace/varint.h"
+
+namespace plateau {
+
+template <typename Coder>
+class HeapCodec {
+ public:
+  HeapCodec(CodecState<Coder>* state, int table_bits)
+      : state_(*state),
+        free_guesses_{Classes(table_bits), Classes(table_bits - 1), Classes(table_bits - 2)},
+        unknown_guesses_{GuessTable<uint64_t>(table_bits - 2), GuessTable<uint64_t>(table_bits - 2)},
+        bin_flags_(MallocModel::kBins * 8) {}
+
+  // The address of an allocation whose size is known. `place`: its line of code.
+  void CodeAlloc(PackedRecord* r, Heap heap, uint64_t place) {
+    if (heap == Heap::kMalloc) {
+      r->is_realloc =
+          flags_.Flag(state_.coder, r->is_realloc, after_realloc_ ? kReallocAlloc + 1 : kReallocAlloc);
+      CodeMallocAddress(r);
+      after_realloc_ = false;
+    } else {
+      CodePymallocAddress(r);
+    }
+    const uint32_t class_id = objects_.ClassOf(r->bytes, place, heap);
+    objects_.OnAlloc(r->address, r->bytes, class_id, heap, /*index_by_address=*/kEncodes);
+    state_.Remember(HashOf(class_id, 0));
+    state_.Charge(PackColumn::kAddress);
+  }
+
+  // False at damage. `bytes` is set to what is freed, 0 when that is not known.
+  bool CodeFree(PackedRecord* r, Heap heap, uint64_t* bytes) {
+    uint32_t object = kEncodes ? objects_.Find(r->address, heap) : kNoObject;
+    const size_t h = static_cast<size_t>(heap);
+    const bool is_unknown =
+        flags_.Flag(state_.coder, object == kNoObject, kUnknown + h * 64 + (unknowns_ & 63));
+    unknowns_ = unknowns_ << 1 | (is_unknown ? 1 : 0);
+    if (is_unknown) {
+      CodeUnknownFree(r, heap);
+      *bytes = 0;
+      state_.Remember(HashOf(h, 9));
+      state_.Charge(PackColumn::kUnknownFree);
+    } else {
+      if (!CodeObject(&object, heap)) return false;
+      const ObjectModel::Object& o = objects_.Get(object);
+      r->address = o.address;
+      *bytes = o.bytes;
+      objects_.OnFree(object, /*is_indexed=*/kEncodes);
+      if (heap == Heap::kMalloc) {
+        malloc_.OnFree(*bytes, r->address);
+      } else {
+        pymalloc_.OnFree(*bytes, r->address);
+      }
+      state_.Remember(HashOf(o.class_id, 1));
+    }
+    if (heap == Heap::kMalloc) {
+      last_freed_ = r->address;
+      r->is_realloc = after_realloc_ =
+          flags_.Flag(state_.coder, r->is_realloc, kReallocFree + (state_.history[0] >> 32) % kReallocFlags);
+    }
+    state_.Charge(PackColumn::kObject);
+    return true;
+  }
+
+ private:
+  static constexpr bool kEncodes = Coder::kEncodes;
+  static constexpr size_t kOrders = 3;
+  static constexpr size_t kSources = kOrders + 3;
+  static constexpr size_t kReallocFlags = 1024;
+  using Classes = GuessTable<uint32_t>;
+
+  enum FlagContext : size_t {
+    kReallocAlloc,
+    kOddAddress = kReallocAlloc + 2,
+    kUnknown,
+    kReallocFree = kUnknown + 128,
+    kFlagCount = kReallocFree + kReallocFlags,
+  };
+  enum NumberContext : size_t {
+    kMallocFar,
+    kPymallocFar,
+    kDepth,
+    kUnknownFar,
+    kRank = kUnknownFar + 2,
+    kNumberCount = kRank + 2
+  };
+
+  // Counts from the last one, in units of 16 where that is possible.
+  uint64_t CodeFarAddress(uint64_t address, uint64_t* base, size_t context) {
+    const int64_t delta = static_cast<int64_t>(address - *base);
+    const bool is_odd = flags_.Flag(state_.coder, delta % 16 != 0, kOddAddress);
+    const uint64_t number =
+        numbers_.Number(state_.coder, trace::ZigZag(is_odd ? delta : delta / 16), context);
+    const uint64_t coded = static_cast<uint64_t>(trace::UnZigZag(number));
+    return *base += is_odd ? coded : coded * 16;
+  }
+
+  void CodeMallocAddress(PackedRecord* r) {
+    enum Outcome : uint32_t { kTop, kBump, kLastFreed, kDeep, kUnsized, kFar };
+    const size_t bin = malloc_.BinOf(r->bytes);
+    const size_t depth = malloc_.Depth(r->bytes);
+    size_t step = 0;
+    const auto flag = [&](bool bit) {
+      Chance* const own = &bin_flags_[bin * 8 + step];
+      const size_t context =
+          ((step * 2 + (r->is_realloc ? 1 : 0)) * 2 + (depth == 0 ? 1 : 0)) * 512 + (outcomes_ & 511);
+      ++step;
+      return address_flags_.Flag(state_.coder, bit, own, context);
+    };
+    const int found = kEncodes ? malloc_.Find(r->bytes, r->address) : -1;
+    Outcome outcome = kFar;
+    int rank = -1;
+    if (r->is_realloc && flag(r->address == last_freed_)) {
+      outcome = kLastFreed;
+      r->address = last_freed_;
+      rank = malloc_.Find(r->bytes, r->address);
+    } else if (depth > 0 && flag(found == 0)) {
+      outcome = kTop;
+      rank = 0;
+    } else if (flag(r->address == malloc_.Bump())) {
+      outcome = kBump;
+      r->address = malloc_.Bump();
+      rank = malloc_.Find(r->bytes, r->address);
+    } else if (depth > 1 && flag(found > 0)) {
+      outcome = kDeep;
+      const uint64_t deep = numbers_.Number(state_.coder, static_cast<uint64_t>(found - 1), kDepth);
+      rank = 1 + static_cast<int>(std::min<uint64_t>(deep, depth - 2));
+    } else {
+      size_t i = 0;
+      while (i < MallocModel::kUnsized && !flag(r->address == malloc_.Unsized(i))) ++i;
+      if (i < MallocModel::kUnsized) {
+        outcome = kUnsized;
+        r->address = malloc_.Unsized(i);
+      } else {
+        r->address = CodeFarAddress(r->address, &last_address_, kMallocFar);
+      }
+    }
+    if (rank >= 0) r->address = malloc_.At(r->bytes, static_cast<size_t>(rank));
+    last_address_ = r->address;
+    malloc_.OnAlloc(r->bytes, r->address, rank);
+    outcomes_ = outcomes_ << 3 | outcome;
+  }
+
+  void CodePymallocAddress(PackedRecord* r) {
+    const uint64_t guess = pymalloc_.Guess(r->bytes);
+    const bool is_guessed =
+        pymalloc_flags_.Flag(state_.coder, r->address == guess,
+                             &pymalloc_class_flags_[pymalloc_.ClassOf(r->bytes)], pymalloc_hits_ & 255);
+    pymalloc_hits_ = pymalloc_hits_ << 1 | (is_guessed ? 1 : 0);
+    r->address = is_guessed ? guess : CodeFarAddress(r->address, &last_in_address_, kPymallocFar);
+    last_in_address_ = r->address;
+    pymalloc_.OnAlloc(r->bytes, r->address);
+  }
+
+  // Of another thread, or from before this block: what followed the last such address before, or the address.
+  void CodeUnknownFree(PackedRecord* r, Heap heap) {
+    std::array<uint64_t, 2>& last = last_unknown_[static_cast<size_t>(heap)];
+    const std::array<Guess<uint64_t>*, 2> guesses = {unknown_guesses_[0].At(HashOf(last[0], last[1])),
+                                                     unknown_guesses_[1].At(HashOf(last[0], 0))};
+    uint64_t address = 0;
+    bool is_guessed = false;
+    for (size_t i = 0; i < 2 && !is_guessed; ++i) {
+      Guess<uint64_t>& guess = *guesses[i];
+      if (!guess.Exists() || (i == 1 && guess.value == guesses[0]->value && guesses[0]->Exists())) continue;
+      is_guessed = unknown_flags_.Flag(state_.coder, guess.value == r->address, &guess.chance,
+                                       i * kTrusts + guess.Trust());
+      address = guess.value;
+    }
+    if (!is_guessed) {
+      address = last[0];
+      CodeFarAddress(r->address, &address, kUnknownFar + static_cast<size_t>(heap));
+    }
+    r->address = address;
+    for (Guess<uint64_t>* guess : guesses) guess->Learn(address);
+    last = {address, last[0]};
+    if (heap == Heap::kMalloc) {
+      malloc_.OnUnknownFree(address);
+    } else {
+      pymalloc_.OnFree(0, address);
+    }
+  }
+
+  // Guesses from what was allocated and freed before, then from the order of birth; then its place in it.
+  bool CodeObject(uint32_t* object, Heap heap) {
+    std::array<uint32_t, kSources> tried;
+    std::array<Guess<uint32_t>*, kOrders> guesses;
+    bool is_found = false;
+    for (size_t source = 0; source < kSources; ++source) {
+      uint32_t candidate = kNoObject;
+      uint32_t trust = 0;
+      Chance* own = &source_chances_[source];
+      if (source < kOrders) {
+        Guess<uint32_t>* guess = guesses[source] =
+            free_guesses_[source].At(state_.HistoryHash(source, 20 + static_cast<uint64_t>(heap)));
+        if (guess->Exists()) {
+          candidate = objects_.Next(guess->value);
+          trust = guess->Trust();
+          own = &guess->chance;
+        }
+      } else {
+        candidate = source == kOrders       ? objects_.next_newer()
+                    : source == kOrders + 1 ? objects_.newest()
+                                            : objects_.next_older();
+        own = &source_chances_[source * 256 + (state_.history[0] >> 32) % 256];
+      }
+      tried[source] = candidate;
+      if (is_found || candidate == kNoObject || objects_.Get(candidate).heap != heap) continue;
+      if (std::find(tried.begin(), tried.begin() + source, candidate) != tried.begin() + source) continue;
+      const size_t context = ((source * kTrusts + trust) * 8 + (hits_[source] & 7)) * 16 +
+                             (hits_[kOrders] & 3) * 4 + (hits_[kOrders + 1] & 3);
+      is_found = object_flags_.Flag(state_.coder, *object == candidate, own, context);
+      if (is_found) *object = candidate;
+    }
+    if (!is_found) {
+      const uint64_t rank = numbers_.Number(state_.coder, kEncodes ? objects_.RankOf(*object) : 0,
+                                            kRank + static_cast<size_t>(heap));
+      if (rank >= objects_.live()) return false;
+      *object = objects_.Select(static_cast<uint32_t>(rank));
+      if (objects_.Get(*object).heap != heap) return false;
+    }
+    for (size_t source = 0; source < kSources; ++source) {
+      if (tried[source] != kNoObject) hits_[source] = hits_[source] << 1 | (tried[source] == *object ? 1 : 0);
+    }
+    for (Guess<uint32_t>* guess : guesses) guess->Learn(objects_.Get(*object).class_id);
+    return true;
+  }
+
+  CodecState<Coder>& state_;
+  ObjectModel objects_;
+  MallocModel malloc_;
+  PymallocModel pymalloc_;
+  std::array<Classes, kOrders> free_guesses_;
+  std::array<GuessTable<uint64_t>, 2> unknown_guesses_;
+  std::vector<Chance> bin_flags_;
+  std::vector<Chance> source_chances_ = std::vector<Chance>(kSources * 256);
+  std::array<Chance, PymallocModel::kClasses> pymalloc_class_flags_;
+  MixedFlags address_flags_{10 * 4 * 512};
+  MixedFlags pymalloc_flags_{256};
+  MixedFlags unknown_flags_{2 * kTrusts};
+  MixedFlags object_flags_{kSources * kTrusts * 128};
+  FlagModel flags_{kFlagCount};
+  NumberModel numbers_{kNumberCount};
+  std::array<std::array<uint64_t, 2>, 2> last_unknown_ = {};  // of each heap, the newest first
+  std::array<uint32_t, kSources> hits_ = {};                  // of each source, 1 bit each
+  uint64_t last_address_ = 0, last_in_address_ = 0, last_freed_ = 0;
+  uint32_t outcomes_ = 0, pymalloc_hits_ = 0, unknowns_ = 0;
+  bool after_realloc_ = false;
+};
+
+}  // namespace plateau
+
+#endif  // PLATEAU_ANALYZER_PACK_HEAP_CODEC_H_
