@@ -71,8 +71,8 @@ void HeapAccounts::Apply(const ChangeBatch& batch) {
   const Change* const end = batch.changes.get() + batch.size;
   for (const Change* c = batch.changes.get(); c != end; ++c) {
     if (is_large && static_cast<size_t>(end - c) > kIndexDistance) {
-      totals_.PrefetchIndex(c[kIndexDistance].pool, c[kIndexDistance].stack);
-      totals_.PrefetchRow(c[kRowDistance].pool, c[kRowDistance].stack);
+      totals_.PrefetchIndex(c[kIndexDistance].stack);
+      totals_.PrefetchRow(c[kRowDistance].stack);
     }
     if (c->kind <= ChangeKind::kGrown) {
       Born(*c, batch.BytesOf(*c));

@@ -8,7 +8,7 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_STACK_TOTALS_H_
 #define PLATEAU_ANALYZER_REPLAY_STACK_TOTALS_H_
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -32,6 +32,7 @@ struct StackRow {
   uint32_t node = 0;  // canonical stack node; 0: no stack
   uint32_t site = 0;
   Pool pool = Pool::kHeap;
+  uint32_t elsewhere = 0;  // the row of the same stack in another pool, plus 1; 0: none
   uint64_t peak_seen = 0;
   double live_bytes = 0;
   double live_count = 0;
@@ -45,7 +46,7 @@ struct StackRow {
 class StackTotals {
  public:
   // `nodes` of the trace.
-  explicit StackTotals(size_t nodes) : nodes_(nodes) {
+  explicit StackTotals(size_t nodes) : index_(std::max<size_t>(nodes, 1)) {
     rows_.reserve(nodes + 1);
     AdviseHugePages(rows_.data(), rows_.capacity() * sizeof(StackRow));
   }
@@ -59,23 +60,23 @@ class StackTotals {
   template <typename SiteOf>
   [[gnu::always_inline]] uint32_t RowOf(Pool pool, uint32_t node, const StackNodes& nodes,
                                         const SiteOf& site_of) {
-    const ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
-    if (node >= index.size() || index[node] == 0) [[unlikely]]
-      return NewRowOf(pool, node, nodes, site_of);
-    return index[node] - 1;
+    if (node < index_.size()) [[likely]] {
+      const uint32_t row = index_[node];
+      if (row != 0 && rows_[row - 1].pool == pool) [[likely]]
+        return row - 1;
+    }
+    return FarRowOf(pool, node, nodes, site_of);
   }
 
   // Load what a change needs into the cache before it is used: first where the row of the stack is noted,
   // then, some changes later, the row. Not worth it while there are few stacks.
   bool is_large() const { return rows_.size() > kLargeRows; }
-  void PrefetchIndex(Pool pool, uint32_t node) {
-    ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
-    if (node < index.size()) PrefetchForWriting(&index[node]);
+  void PrefetchIndex(uint32_t node) {
+    if (node < index_.size()) PrefetchForWriting(&index_[node]);
   }
-  void PrefetchRow(Pool pool, uint32_t node) {
-    ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
-    if (node >= index.size() || index[node] == 0) return;
-    const StackRow* row = &rows_[index[node] - 1];
+  void PrefetchRow(uint32_t node) {
+    if (node >= index_.size() || index_[node] == 0) return;
+    const StackRow* row = &rows_[index_[node] - 1];
     PrefetchForWriting(row);
     PrefetchForWriting(reinterpret_cast<const char*>(row + 1) - 1);
   }
@@ -107,19 +108,22 @@ class StackTotals {
  private:
   static constexpr size_t kLargeRows = 4096;
 
+  // A row that is new, of a node that is not canonical, or of a stack that allocates in several pools.
   template <typename SiteOf>
-  [[gnu::noinline]] uint32_t NewRowOf(Pool pool, uint32_t node, const StackNodes& nodes,
+  [[gnu::noinline]] uint32_t FarRowOf(Pool pool, uint32_t node, const StackNodes& nodes,
                                       const SiteOf& site_of) {
-    if (node >= nodes_) node = 0;
-    ZeroedArray<uint32_t>& index = index_[static_cast<size_t>(pool)];
-    if (index.size() == 0) index = ZeroedArray<uint32_t>(nodes_);
+    if (node >= index_.size()) node = 0;
     const uint32_t canonical = nodes.Canonical(node);
-    uint32_t& row = index[canonical];
-    if (row == 0) {
-      rows_.push_back({.node = canonical, .site = site_of(pool, canonical), .pool = pool});
-      row = static_cast<uint32_t>(rows_.size());
+    uint32_t last = 0;
+    for (uint32_t row = index_[canonical]; row != 0; row = rows_[row - 1].elsewhere) {
+      index_[node] = index_[canonical];
+      if (rows_[row - 1].pool == pool) return row - 1;
+      last = row;
     }
-    index[node] = row;
+    rows_.push_back({.node = canonical, .site = site_of(pool, canonical), .pool = pool});
+    const auto row = static_cast<uint32_t>(rows_.size());
+    (last == 0 ? index_[canonical] : rows_[last - 1].elsewhere) = row;
+    index_[node] = index_[canonical];
     return row - 1;
   }
 
@@ -132,9 +136,8 @@ class StackTotals {
     return r;
   }
 
-  size_t nodes_;
   std::vector<StackRow> rows_;
-  std::array<ZeroedArray<uint32_t>, kPools> index_;  // by pool and node: row + 1, 0 for none yet
+  ZeroedArray<uint32_t> index_;  // by node: its first row + 1, 0 for none yet
   double live_bytes_ = 0;
   double peak_bytes_ = 0;
   uint64_t peak_ = 1;
