@@ -81,7 +81,7 @@ char* LiveTable::TakeGroup(size_t size_class) {
     group = slabs_.back().data() + slab_used_;
     slab_used_ += bytes;
   }
-  std::memset(group, 0xff, KeyBytes(kCapacities[size_class]));
+  std::memset(group, 0xff, kKeyBytes[size_class]);
   return group;
 }
 

@@ -148,6 +148,12 @@ class LiveTable {
   // How many objects a group takes. The last is a page full of objects of one byte.
   static constexpr std::array<uint16_t, 20> kCapacities = {1,  2,  3,  4,   6,   8,   12,  16,  24,  32,
                                                            48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
+  // Bytes of the keys in front of so many objects.
+  static constexpr auto kKeyBytes = [] {
+    std::array<uint16_t, kCapacities.size()> bytes{};
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = (kCapacities[i] + 3) / 4 * 8;
+    return bytes;
+  }();
   static constexpr uint16_t kNoKey = UINT16_MAX;
   static constexpr size_t kLargestEmpty = 4;  // capacity that an empty page may keep
 
@@ -171,15 +177,14 @@ class LiveTable {
   }
   size_t HomeOf(uint64_t address) const { return (address >> kPageShift) * 0x9e3779b97f4a7c15u >> shift_; }
 
-  static size_t KeyBytes(size_t capacity) { return (capacity + 3) / 4 * 8; }
   static size_t Capacity(const Page& page) { return kCapacities[page.size_class()]; }
   static size_t GroupBytes(size_t size_class) {
-    return KeyBytes(kCapacities[size_class]) + kCapacities[size_class] * sizeof(LiveObject);
+    return kKeyBytes[size_class] + kCapacities[size_class] * sizeof(LiveObject);
   }
   // Four keys in every word, kNoKey where there is no object.
   static uint16_t* Keys(const Page& page) { return reinterpret_cast<uint16_t*>(page.group); }
   static LiveObject* Objects(const Page& page) {
-    return reinterpret_cast<LiveObject*>(page.group + KeyBytes(Capacity(page)));
+    return reinterpret_cast<LiveObject*>(page.group + kKeyBytes[page.size_class()]);
   }
 
   const Page* FindPage(uint64_t address) const {

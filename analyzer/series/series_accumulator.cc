@@ -168,7 +168,8 @@ inline void SeriesAccumulator::NoteSize(Site& site, double bytes, double weight,
     word |= bit;
     site.new_size_bytes += bytes * weight;
   }
-  if (bytes >= 1 && (whole & (whole - 1)) == 0) site.power_of_two_count += weight;
+  const bool is_power_of_two = (bytes >= 1) & ((whole & (whole - 1)) == 0);
+  site.power_of_two_count += is_power_of_two ? weight : 0;  // no branch: sizes are hard to predict
   if (step >= 1) {
     site.bytes_in_steps += bytes * weight;
     site.squared_bytes_in_steps += bytes * bytes * weight;
