@@ -10,6 +10,8 @@ void EarlyBlocks::Add(const void* p, size_t bytes) {
   SpinLockHolder holder(lock_);
   if (!holder || count_.load(std::memory_order_relaxed) >= kCapacity) return;
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  filter_[FilterBit(address) / 64].fetch_or(uint64_t{1} << FilterBit(address) % 64,
+                                            std::memory_order_relaxed);
   for (size_t i = Hash(address);; ++i) {
     Entry& entry = entries_[i % kSlots];
     if (entry.address != 0 && entry.address != address) continue;
@@ -33,10 +35,10 @@ void EarlyBlocks::Remove(size_t place) {
 }
 
 bool EarlyBlocks::Take(const void* p, size_t* bytes) {
-  if (empty()) return false;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  if (empty() || !MayContain(address)) return false;
   SpinLockHolder holder(lock_);
   if (!holder) return false;
-  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   size_t i = Hash(address);
   for (size_t probes = 0; probes < kSlots; ++probes, ++i) {
     Entry& entry = entries_[i % kSlots];
@@ -54,6 +56,7 @@ void EarlyBlocks::Clear() {
   SpinLockHolder holder(lock_);
   if (count_.load(std::memory_order_relaxed) == 0) return;
   std::memset(static_cast<void*>(entries_), 0, sizeof(entries_));
+  for (std::atomic<uint64_t>& word : filter_) word.store(0, std::memory_order_relaxed);
   count_.store(0, std::memory_order_relaxed);
 }
 

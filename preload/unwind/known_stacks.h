@@ -47,12 +47,14 @@ class KnownStacks {
 
   void Clear() {
     for (uintptr_t& pc : pcs_) pc = 0;
+    used_ = 0;
   }
 
   // An entry for a leaf with these registers, or null. `way` is 0 for the first try, up to kWays - 1.
   const Entry* Find(uintptr_t pc, uintptr_t rsp, size_t way) const {
     const size_t place = PlaceOf(pc, rsp) ^ way;
-    return pcs_[place] == pc && entries_[place].rsp == rsp ? &entries_[place] : nullptr;
+    const Entry& entry = entries_[numbers_[place]];
+    return pcs_[place] == pc && entry.rsp == rsp ? &entry : nullptr;
   }
 
   // A place for such an entry, which the caller fills in: one that is free, one for which is_useless(entry),
@@ -62,25 +64,30 @@ class KnownStacks {
     const size_t home = PlaceOf(pc, rsp);
     size_t place = home ^ (turn_++ % kWays);
     for (size_t way = 0; way < kWays; ++way) {
-      if (pcs_[home ^ way] != 0 && !is_useless(entries_[home ^ way])) continue;
+      if (pcs_[home ^ way] != 0 && !is_useless(entries_[numbers_[home ^ way]])) continue;
       place = home ^ way;
       break;
     }
+    if (pcs_[place] == 0) numbers_[place] = used_++;
     pcs_[place] = pc;
-    entries_[place].rsp = rsp;
-    return &entries_[place];
+    Entry& entry = entries_[numbers_[place]];
+    entry.rsp = rsp;
+    return &entry;
   }
 
  private:
   static constexpr unsigned kLog2Entries = 6;
+  static constexpr size_t kEntries = size_t{1} << kLog2Entries;
 
   static size_t PlaceOf(uintptr_t pc, uintptr_t rsp) {
     return static_cast<size_t>((pc ^ rsp << 20) * 0x9E3779B97F4A7C15u >> (64 - kLog2Entries));
   }
 
   size_t turn_ = 0;
-  uintptr_t pcs_[size_t{1} << kLog2Entries];  // of the leaves; 0: no entry
-  Entry entries_[size_t{1} << kLog2Entries];
+  uint8_t used_ = 0;
+  uint8_t numbers_[kEntries] = {};  // of the entry of each place
+  uintptr_t pcs_[kEntries];         // of the leaves; 0: no entry
+  Entry entries_[kEntries];         // in the order of their first use, so that a few are on few pages
 };
 
 }  // namespace plateau::unwind
