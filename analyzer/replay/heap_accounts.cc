@@ -194,6 +194,8 @@ ReplayResult HeapAccounts::Finish() {
     result_.stacks[i].live_count = i < retained_.size() ? retained_[i].count : 0;
   }
   result_.peak_bytes = totals_.peak_bytes();
+  result_.folded_events = static_cast<uint64_t>(folded_events_ + 0.5);
+  AddLateLevels();
   result_.has_sampling = rates_.has_sampling();
   return std::move(result_);
 }
@@ -206,33 +208,50 @@ void HeapAccounts::Show(const Change& change, const ChangeDetail& detail) {
                         (change.flags & kChangeTensor) != 0, detail.label, p == 1 ? detail.object_bytes : 0});
 }
 
-// Sums of events that were folded into the past, as of the bucket they happened in: mean objects stand for
-// them.
-void HeapAccounts::Fold(const trace::FoldRecord& fold) {
-  const uint32_t row = RowOf(Pool::kHeap, fold.stack);
+// Totals of a bucket that may be over: its level is put right in the end.
+void HeapAccounts::Fold(const FoldedPart& part) {
+  const uint32_t row = RowOf(Pool::kHeap, part.stack);
   StackRow& r = totals_.row(row);
-  const uint32_t bucket = static_cast<uint32_t>(std::min<uint64_t>(fold.step, bucket_));
+  FoldedPart p = part;
+  p.bucket = std::min(p.bucket, bucket_);
   // Each event was rounded to whole bytes when it was folded; no more ends than there is.
-  const auto at_most = [](uint64_t died, double there) {
-    return std::min(static_cast<double>(died), std::max(there, 0.0));
+  p.free_bytes = std::min(p.free_bytes, std::max(r.live_bytes + p.alloc_bytes, 0.0));
+  p.free_count = std::min(p.free_count, std::max(r.live_count + p.alloc_count, 0.0));
+  if (observer_ != nullptr) {
+    const double mean_bytes = p.alloc_count > 0 ? p.alloc_bytes / p.alloc_count : 0;
+    const double weight = rates_.Weight(rates_.current(), static_cast<uint64_t>(mean_bytes));
+    observer_->OnFolded(r.site, p, weight);
+  }
+  r.alloc_bytes += p.alloc_bytes;
+  r.alloc_count += p.alloc_count;
+  r.free_count += p.free_count;
+  r.temporary_bytes += std::min(p.free_bytes, p.alloc_bytes);
+  const double change = p.alloc_bytes - p.free_bytes;
+  AddToPool(r.pool, change);
+  totals_.Add(row, change, p.alloc_count - p.free_count);
+  high_bytes_ = std::max(high_bytes_, totals_.live_bytes());
+  late_.Add(p.bucket, bucket_, change);
+  folded_events_ += p.alloc_count + p.free_count;
+}
+
+void HeapAccounts::AddLateLevels() {
+  const std::vector<double> missing = late_.Missing();
+  const auto add = [&](uint32_t bucket, std::array<double, kPools>* pools, double* peak) {
+    if (bucket >= missing.size()) return;
+    (*pools)[static_cast<size_t>(Pool::kHeap)] += missing[bucket];
+    *peak += missing[bucket];
   };
-  const double born = static_cast<double>(fold.alloc_bytes);
-  const double died = at_most(fold.free_bytes, r.live_bytes + born);
-  const double born_count = static_cast<double>(fold.alloc_count);
-  const double died_count = at_most(fold.free_count, r.live_count + born_count);
-  const auto observe = [&](double whole, double count, SiteChange::Kind kind) {
-    const SiteChange change{whole / count, count, r.site, bucket, kind};
-    observer_->OnChanges({&change, 1}, bucket);
-  };
-  if (observer_ != nullptr && fold.alloc_count > 0) observe(born, born_count, SiteChange::Kind::kAlloc);
-  if (observer_ != nullptr && died_count > 0) observe(died, died_count, SiteChange::Kind::kFree);
-  r.alloc_bytes += born;
-  r.alloc_count += born_count;
-  r.free_count += died_count;
-  r.temporary_bytes += died;
-  AddToPool(r.pool, born - died);
-  totals_.Add(row, born - died, born_count - died_count);
-  result_.folded_events += fold.alloc_count + fold.free_count;
+  for (uint32_t bucket = 0; bucket < result_.buckets.size() && bucket < missing.size(); ++bucket) {
+    BucketLevel& level = result_.buckets[bucket];
+    level.live_bytes += missing[bucket];
+    add(bucket, &level.pool_bytes, &level.live_peak_bytes);
+  }
+  for (size_t i = 0; i < result_.ledger.size(); ++i) {
+    const auto& ends = options_.bucket_ends;
+    const auto end = std::upper_bound(ends.begin(), ends.end(), definitions_.ledger[i].tsc);
+    add(static_cast<uint32_t>(end - ends.begin()), &result_.ledger[i].pool_bytes,
+        &result_.ledger[i].live_peak_bytes);
+  }
 }
 
 }  // namespace plateau::replay

@@ -48,7 +48,8 @@ class HeapAccounts {
   void TellObserver();
   void Other(const Change& change, const ChangeBatch& batch);
   void Show(const Change& change, const ChangeDetail& detail);
-  void Fold(const trace::FoldRecord& fold);
+  void Fold(const FoldedPart& part);
+  void AddLateLevels();
 
   const Definitions& definitions_;
   const ReplayOptions& options_;
@@ -65,6 +66,8 @@ class HeapAccounts {
   std::array<SiteChange, 256> observed_;  // the first observed_size_, all of this bucket
   size_t observed_size_ = 0;
   uint32_t bucket_ = 0;
+  LateLevels late_;
+  double folded_events_ = 0;
   double high_bytes_ = 0;    // most that was live since the last tick
   double reading_peak_ = 0;  // most before that tick, since the last reading
   double bucket_peak_ = 0;   // and since the bucket began

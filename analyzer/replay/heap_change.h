@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/replay/folded_totals.h"
 #include "analyzer/replay/stack_totals.h"
 #include "preload/trace/record.h"
 
@@ -84,7 +85,7 @@ struct alignas(128) ChangeBatch {
   std::unique_ptr<Change[]> changes{new Change[kChanges]};  // the first `size` count
   std::vector<ChangeDetail> details;
   std::deque<DeviceChange> devices;  // never moves what is in it
-  std::vector<trace::FoldRecord> folds;
+  std::vector<FoldedPart> folds;
 
   void Clear() {
     size = 0;

@@ -23,7 +23,8 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
       out_(queue),
       rates_(reader.header()),
       mappings_(definitions, &out_),
-      is_multi_stream_(reader.streams().size() > 1) {
+      is_multi_stream_(reader.streams().size() > 1),
+      folded_(options->bucket_ends.size()) {
   Tick(0);
 }
 
@@ -232,7 +233,7 @@ void HeapMatcher::Tick(uint64_t tsc) {
   }
   bool is_over = false;
   while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) {
-    if (bucket_ == options_.last_bucket) FoldRows();
+    if (bucket_ == options_.last_bucket) EndFolded();
     is_over |= bucket_++ == options_.last_bucket;
   }
   while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
@@ -245,7 +246,7 @@ void HeapMatcher::Tick(uint64_t tsc) {
   while (rate_next_ < definitions_.rates.size() && tsc >= definitions_.rates[rate_next_].tsc) {
     const trace::RateRecord& rate = definitions_.rates[rate_next_++].rate;
     rates_.Add(rate);
-    if (rate.mode == trace::Mode::kFolded) folded_from_ = bucket_;
+    if (rate.mode == trace::Mode::kFolded) folded_.Begin(bucket_);
   }
   while (label_next_ < options_.labels.size() && tsc >= options_.labels[label_next_].begin) {
     birth_flags_ = static_cast<uint8_t>(options_.labels[label_next_++].label << kObjectLabelShift);
@@ -265,7 +266,7 @@ void HeapMatcher::Tick(uint64_t tsc) {
 
 void HeapMatcher::Finish() {
   Tick(UINT64_MAX - 1);
-  FoldRows();
+  EndFolded();
   AppendRetained();
   out_.Close();
 }
@@ -294,9 +295,6 @@ void HeapMatcher::FreeIn(const Event& e) {
 // ---- The rest ----
 
 void HeapMatcher::Rare(const trace::Record& r) {
-  const auto append = [this](ChangeKind kind, size_t index) {
-    Append(kind, Pool::kHeap, 0, bucket_, index, kNotSampled);
-  };
   if (mappings_.Apply(r, bucket_)) {
     ++totals_.events;
   } else if (r.kind == RecordKind::kDevice) {
@@ -305,62 +303,26 @@ void HeapMatcher::Rare(const trace::Record& r) {
     DeviceChange& device =
         batch->devices.emplace_back(DeviceChange{r.device, r.tsc, std::string(r.device.api)});
     device.record.api = device.api;
-    append(ChangeKind::kDevice, batch->devices.size() - 1);
+    Append(ChangeKind::kDevice, Pool::kHeap, 0, bucket_, batch->devices.size() - 1, kNotSampled);
   } else if (r.kind == RecordKind::kFold) {
-    ChangeBatch* batch = out_.Room();
-    batch->folds.push_back(r.fold);
-    append(ChangeKind::kFold, batch->folds.size() - 1);
+    AppendFolded({r.fold.stack, static_cast<uint32_t>(std::min<uint64_t>(r.fold.step, bucket_)),
+                  static_cast<double>(r.fold.alloc_count), static_cast<double>(r.fold.alloc_bytes),
+                  static_cast<double>(r.fold.free_count), static_cast<double>(r.fold.free_bytes)});
   } else if (r.kind == RecordKind::kFoldTotals) {
-    FoldTotals(r.fold_totals);
+    folded_.Add(r.fold_totals, bucket_, [this](const FoldedPart& part) { AppendFolded(part); });
   } else if (r.kind == RecordKind::kFoldRow) {
-    fold_rows_.push_back(r.fold_totals);
+    folded_.KeepForEnd(r.fold_totals);
   }
 }
 
-// The rows are as the recording left them, so they belong to its end.
-void HeapMatcher::FoldRows() {
-  for (const trace::FoldTotalsRecord& row : fold_rows_) FoldTotals(row);
-  fold_rows_.clear();
+void HeapMatcher::AppendFolded(const FoldedPart& part) {
+  ChangeBatch* batch = out_.Room();
+  batch->folds.push_back(part);
+  Append(ChangeKind::kFold, Pool::kHeap, 0, bucket_, batch->folds.size() - 1, kNotSampled);
 }
 
-// What happened since the last totals of this stack, spread evenly over the buckets between: nothing is known
-// of its course there.
-void HeapMatcher::FoldTotals(const trace::FoldTotalsRecord& now) {
-  constexpr uint64_t kMostPieces = 32;
-  constexpr uint64_t kWhole = 256;
-  const auto [it, is_new] = folded_.try_emplace(now.stack, Folded{{}, folded_from_});
-  Folded& last = it->second;
-  const uint64_t allocs = now.alloc_count_256 - last.totals.alloc_count_256;
-  const uint64_t frees = now.free_count_256 - last.totals.free_count_256;
-  const uint64_t alloc_bytes = now.alloc_bytes - last.totals.alloc_bytes;
-  const uint64_t free_bytes = now.free_bytes - last.totals.free_bytes;
-  if (now.alloc_count_256 < last.totals.alloc_count_256 || now.free_count_256 < last.totals.free_count_256 ||
-      now.alloc_bytes < last.totals.alloc_bytes || now.free_bytes < last.totals.free_bytes) {
-    return;  // older than what is known, or damage
-  }
-  const auto add = [&](const trace::FoldRecord& fold) {
-    ChangeBatch* batch = out_.Room();
-    batch->folds.push_back(fold);
-    Append(ChangeKind::kFold, Pool::kHeap, 0, bucket_, batch->folds.size() - 1, kNotSampled);
-  };
-  const uint64_t buckets = bucket_ > last.bucket ? bucket_ - last.bucket : 1;
-  // A piece has whole objects on both sides.
-  uint64_t pieces = std::min(buckets, kMostPieces);
-  for (const uint64_t count : {allocs / kWhole, frees / kWhole}) {
-    if (count > 0) pieces = std::min(pieces, count);
-  }
-  const auto part = [pieces](uint64_t whole, uint64_t i) {
-    const auto up_to = [&](uint64_t n) {
-      return static_cast<uint64_t>(static_cast<double>(whole) * n / pieces);
-    };
-    return (i + 1 == pieces ? whole : up_to(i + 1)) - up_to(i);
-  };
-  for (uint64_t i = 0; i < pieces && (allocs > 0 || frees > 0); ++i) {
-    const uint64_t bucket = last.bucket + std::max<uint64_t>(1, buckets * (i + 1) / pieces);
-    add({now.stack, std::min<uint64_t>(bucket, bucket_), part(allocs / kWhole, i), part(alloc_bytes, i),
-         part(frees / kWhole, i), part(free_bytes, i)});
-  }
-  last = {now, bucket_};
+void HeapMatcher::EndFolded() {
+  folded_.End(bucket_, [this](const FoldedPart& part) { AppendFolded(part); });
 }
 
 }  // namespace plateau::replay

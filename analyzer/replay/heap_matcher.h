@@ -73,12 +73,6 @@ class HeapMatcher {
     bool operator>(const Doomed& other) const { return latest > other.latest; }
   };
 
-  // What a stack did up to a moment since folding began.
-  struct Folded {
-    trace::FoldTotalsRecord totals = {};
-    uint32_t bucket = 0;
-  };
-
   // Events begin..end, all of the time now_.
   template <bool kMany>
   void MatchAll(const Event* begin, const Event* end, const Event* block_end);
@@ -88,8 +82,8 @@ class HeapMatcher {
   void Prefetch(const Event* event);
   void Tick(uint64_t tsc);
   void Rare(const trace::Record& record);
-  void FoldTotals(const trace::FoldTotalsRecord& record);
-  void FoldRows();
+  void AppendFolded(const FoldedPart& part);
+  void EndFolded();
 
   // What nearly all events are. With many streams their order may need repair.
   template <bool kMany>
@@ -140,9 +134,7 @@ class HeapMatcher {
   OwedFrees waiting_;                           // came before the allocations they belong to
   std::priority_queue<Doomed, std::vector<Doomed>, std::greater<>> doomed_;
   const bool is_multi_stream_;
-  absl::flat_hash_map<uint32_t, Folded> folded_;    // by stack
-  std::vector<trace::FoldTotalsRecord> fold_rows_;  // of the end of the recording
-  uint32_t folded_from_ = 0;                        // the bucket in which folding began
+  FoldedTotals folded_;
   bool has_retained_ = false;
   uint32_t bucket_ = 0;
   size_t ledger_next_ = 0;

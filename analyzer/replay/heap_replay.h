@@ -37,6 +37,7 @@
 #include "absl/status/statusor.h"
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
+#include "analyzer/replay/folded_totals.h"
 #include "analyzer/replay/site_change.h"
 #include "analyzer/replay/stack_totals.h"
 
@@ -48,6 +49,8 @@ class ReplayObserver {
   virtual ~ReplayObserver() = default;
   // All of one bucket; several calls may be.
   virtual void OnChanges(std::span<const SiteChange> changes, uint32_t bucket) = 0;
+  // What a site did in a bucket that may be over, known from totals; one recorded block stood for `weight`.
+  virtual void OnFolded(uint32_t site, const FoldedPart& part, double weight) = 0;
   // A block of `bytes` became (`count` above 0) or ceased to be (below 0) the storage of a tensor.
   virtual void OnTensor(uint32_t site, double count, double bytes, uint32_t bucket) {
     (void)site, (void)count, (void)bytes, (void)bucket;

@@ -31,6 +31,10 @@ class SeriesFeeder final : public replay::ReplayObserver {
   void OnChanges(std::span<const replay::SiteChange> changes, uint32_t bucket) override {
     series_.Apply(changes, bucket);
   }
+  void OnFolded(uint32_t site, const replay::FoldedPart& part, double weight) override {
+    series_.OnTotals(site, {part.alloc_bytes, part.alloc_count, part.free_bytes, part.free_count, weight},
+                     part.bucket);
+  }
   void OnTensor(uint32_t site, double count, double bytes, uint32_t bucket) override {
     tensors_.OnTensor(site, count, count * bytes, bucket);
   }

@@ -124,7 +124,7 @@ inline void SeriesAccumulator::Born(Site& site, double bytes, double count, doub
   cell.surv_bytes += weighted;
   cell.alloc_count += count * weight;
   cell.surv_count += count * weight;
-  cell.surv_records += static_cast<uint32_t>(count);
+  cell.surv_records += static_cast<float>(count);
   if (weight > 1) {
     cell.surv_variance += static_cast<float>(bytes * bytes * weight * (weight - 1));
     site.is_sampled = true;
@@ -141,7 +141,7 @@ inline void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes
   Cell& birth = CellAt(site, birth_step == step ? level.bucket : BucketOf(birth_step));
   birth.surv_bytes = std::max(0.0, birth.surv_bytes - weighted);
   birth.surv_count = std::max(0.0, birth.surv_count - count * weight);
-  birth.surv_records -= std::min(birth.surv_records, static_cast<uint32_t>(count));
+  birth.surv_records -= std::min(birth.surv_records, static_cast<float>(count));
   if (weight > 1) {
     birth.surv_variance =
         std::max(0.0f, birth.surv_variance - static_cast<float>(bytes * bytes * weight * (weight - 1)));
@@ -217,6 +217,60 @@ void SeriesAccumulator::Apply(std::span<const replay::SiteChange> changes, int64
     }
   }
   Note(level);
+}
+
+void SeriesAccumulator::OnTotals(uint32_t site_id, const Totals& totals, int64_t step) {
+  MakeRoom(step);
+  Site& site = At(site_id);
+  BeginStep(site, step);
+  site.allocs_now += totals.alloc_count;
+  if (step >= 1 && totals.alloc_count > 0) {
+    site.bytes_in_steps += totals.alloc_bytes;
+    site.squared_bytes_in_steps += totals.alloc_bytes * (totals.alloc_bytes / totals.alloc_count);
+  }
+  site.is_sampled |= totals.weight > 1;
+  Cell& cell = CellAt(site, BucketOf(step));
+  cell.alloc_bytes += totals.alloc_bytes;
+  cell.alloc_count += totals.alloc_count;
+  cell.free_bytes += totals.free_bytes;
+  cell.free_count += totals.free_count;
+  site.live_bytes += totals.alloc_bytes - totals.free_bytes;
+  site.peak_bytes = std::max(site.peak_bytes, site.live_bytes);
+  // What was born and died between the same two totals is taken for temporary.
+  const double kept_bytes = totals.alloc_bytes - totals.free_bytes;
+  const double kept_count = totals.alloc_count - totals.free_count;
+  const double temporary = std::min(totals.alloc_bytes, totals.free_bytes);
+  site.temporary_bytes += temporary;
+  site.death_bytes[0] += temporary;
+  site.death_count[0] += std::min(totals.alloc_count, totals.free_count);
+  if (kept_bytes >= 0) {
+    cell.surv_bytes += kept_bytes;
+    cell.surv_count += std::max(0.0, kept_count);
+    cell.surv_records += static_cast<float>(std::max(0.0, kept_count) / totals.weight);
+    if (kept_count > 0) {
+      cell.surv_variance += static_cast<float>(kept_bytes * (kept_bytes / kept_count) * (totals.weight - 1));
+    }
+  } else {
+    EndYoungest(site, -kept_bytes, step);
+  }
+}
+
+// Takes `bytes` from the survivors of the last buckets up to that of `step`.
+void SeriesAccumulator::EndYoungest(Site& site, double bytes, int64_t step) {
+  for (int64_t bucket = BucketOf(step); bucket >= site.first_bucket && bytes > 0; --bucket) {
+    Cell& cell = site.cells[static_cast<size_t>(bucket - site.first_bucket)];
+    if (cell.surv_bytes <= 0) continue;
+    const double taken = std::min(bytes, cell.surv_bytes);
+    const double left = 1 - taken / cell.surv_bytes;
+    const uint64_t age = static_cast<uint64_t>(step - std::min(step, bucket * bucket_steps_));
+    site.death_bytes[AgeBucket(age)] += taken;
+    site.death_count[AgeBucket(age)] += cell.surv_count * (1 - left);
+    cell.surv_bytes -= taken;
+    cell.surv_count *= left;
+    cell.surv_records *= static_cast<float>(left);
+    cell.surv_variance *= static_cast<float>(left);
+    bytes -= taken;
+  }
 }
 
 void SeriesAccumulator::OnSurvivor(uint32_t site_id, BirthPhase phase, double bytes) {

@@ -54,6 +54,17 @@ class SeriesAccumulator final : public SiteSeriesSource {
   // The same for many changes of one step, in their order; quicker.
   void Apply(std::span<const replay::SiteChange> changes, int64_t step);
 
+  // What a site did in a step that may be over, where only totals are known: of blocks of which each recorded
+  // one stands for `weight`. More deaths than births end the youngest of those that were there.
+  struct Totals {
+    double alloc_bytes;
+    double alloc_count;
+    double free_bytes;
+    double free_count;
+    double weight;
+  };
+  void OnTotals(uint32_t site, const Totals& totals, int64_t step);
+
   // Optional, at the end: `bytes` (weighted) of the site's survivors were born in `phase`.
   void OnSurvivor(uint32_t site, BirthPhase phase, double bytes);
 
@@ -81,7 +92,7 @@ class SeriesAccumulator final : public SiteSeriesSource {
     double free_count = 0;
     double surv_count = 0;
     float surv_variance = 0;
-    uint32_t surv_records = 0;
+    float surv_records = 0;
   };
 
   struct Site {
@@ -137,6 +148,7 @@ class SeriesAccumulator final : public SiteSeriesSource {
       EndStep(site, step);
   }
   void EndStep(Site& site, int64_t next_step);
+  void EndYoungest(Site& site, double bytes, int64_t step);
   LiveLevel LevelOf(int64_t step);
   void Note(const LiveLevel& level);
   void NoteSize(Site& site, double bytes, double weight, int64_t step);

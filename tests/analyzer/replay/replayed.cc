@@ -23,6 +23,11 @@ class FlowObserver : public ReplayObserver {
     }
   }
 
+  void OnFolded(uint32_t site, const FoldedPart& part, double) override {
+    out_.flows[{site, part.bucket}].alloc_bytes += part.alloc_bytes;
+    out_.flows[{site, part.bucket}].free_bytes += part.free_bytes;
+  }
+
  private:
   Replayed& out_;
 };
