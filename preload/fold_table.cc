@@ -1,9 +1,11 @@
 #include "preload/fold_table.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
 #include "preload/clock.h"
+#include "preload/mark_thinning.h"
 #include "preload/recording.h"
 #include "preload/sampler/sampler.h"
 #include "preload/trace_sink.h"
@@ -11,7 +13,10 @@
 namespace plateau {
 namespace {
 
-constexpr uint64_t kFirstDistanceMs = 100;
+constexpr uint64_t kFirstDistanceMs = 10;
+constexpr uint64_t kDistanceShare =
+    16;  // of the time since folding began: 11 moments in the second half of it
+constexpr uint64_t kShareOfRoom = 128;
 constexpr size_t kRowBytes = 30;  // of a FOLD_TOTALS, about
 constexpr uint64_t kMinRows = 4;
 
@@ -27,9 +32,9 @@ bool FoldTable::Begin() {
   if (buffer_ != nullptr) return true;
   buffer_ = ThreadBuffer::Acquire();
   if (buffer_ == nullptr) return false;
-  if (NewRow(0) == nullptr) return false;
-  distance_ticks_ = TicksOfMs(kFirstDistanceMs);
-  next_tsc_.store(Now() + distance_ticks_, std::memory_order_relaxed);
+  if (NewRow(0) == nullptr || NewRow(trace::kFoldRowOfGroups) == nullptr) return false;
+  begin_tsc_ = Now();
+  next_tsc_.store(begin_tsc_ + TicksOfMs(kFirstDistanceMs), std::memory_order_relaxed);
   active_.store(true, std::memory_order_release);
   return true;
 }
@@ -71,7 +76,7 @@ void FoldTable::Add(const SampledBlock& sample, uint64_t trace::FoldRow::*count_
   const double weight = WeightAt(sample.rate_level, sample.bytes);
   SpinLockHolder holder(lock_);
   if (!holder) return Drop(trace::DropReason::kContended, 1, sample.bytes);
-  trace::FoldRow* row = RowOf(sample.stack);
+  trace::FoldRow* row = RowOf(IsNamed(sample.stack) ? sample.stack : 0);
   Raise(&(row->*count_256), static_cast<uint64_t>(weight * 256 + 0.5));
   Raise(&(row->*bytes), static_cast<uint64_t>(weight * static_cast<double>(sample.bytes) + 0.5));
 }
@@ -80,25 +85,42 @@ uint64_t FoldTable::Change(size_t row) const {
   return rows_[row]->alloc_bytes + rows_[row]->free_bytes - written_[row];
 }
 
+void FoldTable::WriteRow(ThreadBuffer* buffer, size_t row) {
+  if (Change(row) == 0) return;
+  const trace::FoldRow r = *rows_[row];
+  buffer->Append([&](trace::BlockWriter& w) {
+    return w.FoldTotals({r.stack, r.alloc_count_256, r.alloc_bytes, r.free_count_256, r.free_bytes});
+  });
+  written_[row] = r.alloc_bytes + r.free_bytes;
+}
+
 // Rows may be raised meanwhile; what is written was true at some moment of the call.
 void FoldTable::Write(ThreadBuffer* buffer) {
   if (writing_.exchange(true, std::memory_order_acquire)) return;
-  distance_ticks_ *= 2;
-  next_tsc_.store(Now() + distance_ticks_, std::memory_order_relaxed);
+  const uint64_t now = Now();
+  const uint64_t distance = std::max((now - begin_tsc_) / kDistanceShare, TicksOfMs(kFirstDistanceMs));
+  next_tsc_.store(now + distance, std::memory_order_relaxed);
   const size_t rows = row_count_.load(std::memory_order_acquire);
-  uint64_t room = g_sink.BytesLeft() / 8 / kRowBytes;
-  if (room >= kMinRows) buffer->StampTime();
-  for (; room >= kMinRows; --room) {
-    size_t most = 0;
-    for (size_t row = 1; row < rows; ++row) {
-      if (Change(row) > Change(most)) most = row;
-    }
-    if (Change(most) == 0) break;
-    const trace::FoldRow r = *rows_[most];
+  const uint64_t room = g_sink.BytesLeft() / kShareOfRoom / kRowBytes;
+  // The steps up to here, so that totals and steps belong together.
+  const uint64_t groups = g_mark_thinning.TakeLeftOut();
+  if (room >= kMinRows || groups > 0) buffer->StampTime();
+  if (groups > 0) {
     buffer->Append([&](trace::BlockWriter& w) {
-      return w.FoldTotals({r.stack, r.alloc_count_256, r.alloc_bytes, r.free_count_256, r.free_bytes});
+      return w.Mark({trace::MarkKind::kMarksLeftOut, trace::MarkSource::kExplicit, groups, {}});
     });
-    written_[most] = r.alloc_bytes + r.free_bytes;
+  }
+  if (room >= rows) {
+    for (size_t row = 0; row < rows; ++row) WriteRow(buffer, row);
+  } else {
+    for (uint64_t left = room >= kMinRows ? room : 0; left > 0; --left) {
+      size_t most = 0;
+      for (size_t row = 1; row < rows; ++row) {
+        if (Change(row) > Change(most)) most = row;
+      }
+      if (Change(most) == 0) break;
+      WriteRow(buffer, most);
+    }
   }
   writing_.store(false, std::memory_order_release);
 }

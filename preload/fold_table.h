@@ -1,9 +1,10 @@
 // What stacks did since the trace had no room for events any more: bytes and counts by stack, weighted.
 //
 // The rows are records of a ring slot of their own and are raised in place, so a kill finds the totals of its
-// last instruction in the file. Their course goes into the trace at moments whose distance doubles, as many
-// rows as an eighth of the room that is left may hold, those that changed most: a run of any length has room
-// for it. What finds no row, or is of no known stack, is under stack 0.
+// last instruction in the file. Their course goes into the trace at moments whose distance grows with the
+// time since folding began, a sixteenth of it, as many rows as 1/128 of the room that is left may hold, those
+// that changed most: a run of any length has room for it. What finds no row, or is of no known stack, is
+// under stack 0.
 //
 // Locks: one, for a bounded time; when it stays busy the call counts a drop. Allocates: never from the traced
 // heap. Reentrancy: under the hook guard.
@@ -36,6 +37,11 @@ class FoldTable {
     Add(sample, &trace::FoldRow::free_count_256, &trace::FoldRow::free_bytes);
   }
 
+  // So many groups of steps went by since folding began (MarkThinning).
+  void SetGroups(uint64_t groups) {
+    if (active()) __atomic_store_n(&rows_[1]->alloc_count_256, groups, __ATOMIC_RELAXED);
+  }
+
   // Writes the totals into the trace when it is time.
   void MaybeWrite(ThreadBuffer* buffer) {
     if (active() && Now() >= next_tsc_.load(std::memory_order_relaxed)) Write(buffer);
@@ -53,12 +59,13 @@ class FoldTable {
   trace::FoldRow* NewRow(uint32_t stack);
   void Write(ThreadBuffer* buffer);
   uint64_t Change(size_t row) const;
+  void WriteRow(ThreadBuffer* buffer, size_t row);
 
   SpinLock lock_;
   std::atomic<bool> active_{false};
   std::atomic<uint64_t> next_tsc_{0};
   std::atomic<bool> writing_{false};
-  uint64_t distance_ticks_ = 0;
+  uint64_t begin_tsc_ = 0;
   ThreadBuffer* buffer_ = nullptr;
   std::atomic<size_t> row_count_{0};
   trace::FoldRow* rows_[kMaxRows] = {};

@@ -11,6 +11,7 @@
 #include "preload/fold_table.h"
 #include "preload/ledger.h"
 #include "preload/lifecycle.h"
+#include "preload/mark_thinning.h"
 #include "preload/process_info.h"
 #include "preload/raw_log.h"
 #include "preload/real_functions.h"
@@ -112,7 +113,10 @@ bool StartRecording(ThreadState& t) {
   g_rate.sample_bytes.store(g_options.sample_bytes, std::memory_order_relaxed);
   g_rate.coarsened.store(0, std::memory_order_relaxed);
   g_rate.full.store(false, std::memory_order_relaxed);
+  g_rate.definition_bytes.store(0, std::memory_order_relaxed);
+  g_rate.first_unnamed_stack.store(0, std::memory_order_relaxed);
   g_folds.Reset();
+  g_mark_thinning.Reset();
   g_pid = static_cast<uint32_t>(sys::Getpid());
   const ProgramName program = ReadProgramName();
   if (!g_sink.Open(g_options, program.view())) return false;
@@ -287,7 +291,7 @@ void KeepSizeLimit(ThreadBuffer* buffer) {
   // The k-th change comes when all but 2^-k of the events' space is used, and makes them four times rarer:
   // each stage lasts twice as long as the one before. What grows with the steps and not with the events
   // (marks, the ledger) may use the rest of the space too; the sink writes nothing beyond the limit.
-  const uint64_t space = limit - limit / 16;
+  const uint64_t space = limit - RoomBesideEvents(limit);
   if (g_sink.file_bytes() > space && g_rate.coarsened.load(std::memory_order_relaxed) > 0 &&
       !g_rate.full.exchange(true, std::memory_order_relaxed)) {
     g_gate.records_all.store(0, std::memory_order_relaxed);
@@ -323,6 +327,13 @@ void KeepSizeLimit(ThreadBuffer* buffer) {
   if (g_gate.live.load(std::memory_order_relaxed) == 1 &&
       g_gate.fast_free.load(std::memory_order_relaxed) == 1) {
     g_gate.fast_below.store(exact_from, std::memory_order_relaxed);
+  }
+}
+
+void NoteDefinition(size_t bytes) {
+  const uint64_t used = g_rate.definition_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (used > RoomBesideEvents(g_options.max_trace) / 4 && IsNamed(UINT32_MAX)) {
+    g_rate.first_unnamed_stack.store(unwind::NextNode(), std::memory_order_relaxed);
   }
 }
 

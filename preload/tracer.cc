@@ -4,6 +4,7 @@
 #include "preload/event.h"
 #include "preload/fold_table.h"
 #include "preload/ledger.h"
+#include "preload/mark_thinning.h"
 #include "preload/sampler/sample_set.h"
 #include "preload/torch/mark_site.h"
 #include "preload/trace_sink.h"
@@ -56,6 +57,7 @@ uint64_t TimeOfIn(ThreadBuffer* buffer) {
 void FoldAlloc(ThreadBuffer* buffer, const SampledBlock& sample) {
   g_folds.Alloc(sample);
   g_folds.MaybeWrite(buffer);
+  MaybeSampleLedger(buffer, Now(), sample.bytes);
 }
 
 bool IsFull() {
@@ -248,11 +250,30 @@ HookGuard::~HookGuard() {
   LeaveHook(t_thread);
 }
 
+namespace {
+
+void WriteMark(ThreadBuffer* buffer, const trace::MarkRecord& mark) {
+  const auto write = [&](const trace::MarkRecord& record) {
+    buffer->Append([&](trace::BlockWriter& w) { return w.Mark(record); });
+  };
+  MarkThinning::Choice choice;
+  if (g_rate.full.load(std::memory_order_relaxed)) [[unlikely]] {
+    choice = g_mark_thinning.Choose(mark, RoomBesideEvents(g_options.max_trace) / 2);
+    if (choice.groups > 0) g_folds.SetGroups(choice.groups);
+    if (!choice.keeps) return;
+  }
+  buffer->StampTime();
+  if (choice.begins_group) write({trace::MarkKind::kMarksLeftOut, mark.source, choice.left_out, {}});
+  if (choice.needs_fetch) write({trace::MarkKind::kFetchBegin, mark.source, choice.fetch_value, {}});
+  write(mark);
+}
+
+}  // namespace
+
 void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, std::string_view name) {
   EventScope scope;
   if (!scope) return;
-  scope.buffer()->StampTime();
-  scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Mark({kind, source, value, name}); });
+  WriteMark(scope.buffer(), {kind, source, value, name});
   if (kind == trace::MarkKind::kStep || kind == trace::MarkKind::kExplicitStep ||
       kind == trace::MarkKind::kEpoch) {
     SampleLedger(scope.buffer(), LedgerReason::kMark);
@@ -262,7 +283,9 @@ void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, 
 
 uint32_t CaptureMarkSite(const void* frame) {
   EventScope scope;
-  return scope ? StackOf(scope.thread(), CallerOfFrame(frame)) : 0;
+  if (!scope) return 0;
+  const uint32_t stack = StackOf(scope.thread(), CallerOfFrame(frame));
+  return IsNamed(stack) ? stack : 0;
 }
 
 void TagTensor(const void* p, size_t bytes) {
@@ -313,23 +336,37 @@ void RecordFreeIn(trace::AllocSource source, const void* p) {
   });
 }
 
+namespace {
+
+template <typename Write>
+bool Define(size_t bytes, Write write) {
+  if (g_rate.full.load(std::memory_order_relaxed)) [[unlikely]]
+    NoteDefinition(bytes);
+  return t_thread.buffer->Append(write);
+}
+
+}  // namespace
+
 bool DefineNode(const trace::NodeRecord& record) {
-  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.Node(record); });
+  if (!IsNamed(record.node)) [[unlikely]]
+    return false;
+  return Define(6, [&](trace::BlockWriter& w) { return w.Node(record); });
 }
 bool DefinePc(const trace::PcRecord& record) {
-  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.Pc(record); });
+  return Define(8, [&](trace::BlockWriter& w) { return w.Pc(record); });
 }
 bool DefineModule(const trace::ModuleRecord& record) {
-  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.Module(record); });
+  return Define(record.path.size() + 60, [&](trace::BlockWriter& w) { return w.Module(record); });
 }
 bool DefineModuleGone(uint32_t module) {
-  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.ModuleGone(module); });
+  return Define(4, [&](trace::BlockWriter& w) { return w.ModuleGone(module); });
 }
 bool DefineCode(const trace::CodeRecord& record) {
-  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.Code(record); });
+  return Define(record.file.size() + record.name.size() + record.line_table.size() + 12,
+                [&](trace::BlockWriter& w) { return w.Code(record); });
 }
 bool DefinePythonLocation(const trace::PythonLocationRecord& record) {
-  return t_thread.buffer->Append([&](trace::BlockWriter& w) { return w.PythonLocation(record); });
+  return Define(8, [&](trace::BlockWriter& w) { return w.PythonLocation(record); });
 }
 
 }  // namespace plateau

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/progress.h"
+#include "analyzer/replay/left_out_marks.h"
 #include "preload/trace/decoder.h"
 #include "preload/trace/varint.h"
 
@@ -60,6 +61,7 @@ struct Harvest {
   std::vector<TimedLedger> ledger;
   std::vector<TimedRate> rates;
   std::vector<std::pair<std::string, std::string>> infos;
+  uint64_t groups = 0;  // of steps, since folding began
   std::vector<uint32_t> fork_children;
   std::vector<PageRun> copied_pages;
   Granules granules;
@@ -149,6 +151,9 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
       break;
     case RecordKind::kCopiedPages:
       AddRuns(r.copied_pages.runs, &out->copied_pages);
+      break;
+    case RecordKind::kFoldRow:
+      if (r.fold_totals.stack == trace::kFoldRowOfGroups) out->groups = r.fold_totals.alloc_count_256;
       break;
     case RecordKind::kFork:
       out->fork_children.push_back(r.fork.child_pid);
@@ -274,6 +279,7 @@ class Collector {
     append(result_.marks, harvest.marks);
     append(result_.ledger, harvest.ledger);
     append(result_.rates, harvest.rates);
+    groups_ = std::max(groups_, harvest.groups);
     append(result_.fork_children, harvest.fork_children);
     append(result_.copied_pages, harvest.copied_pages);
     result_.pymalloc_granules.insert(harvest.granules.all().begin(), harvest.granules.all().end());
@@ -305,6 +311,7 @@ class Collector {
       const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
       if (caller != 0) mark.value = caller;
     }
+    result_.left_out_marks = DrawLeftOutMarks(groups_, result_.last_tsc, &result_.marks);
   }
 
   // Whether the value of a mark is the stack of its caller, by which loops and optimizers are told apart.
@@ -322,6 +329,7 @@ class Collector {
   Definitions result_;
   uint32_t last_node_ = 0;
   reader::DropCounts drops_;
+  uint64_t groups_ = 0;
   std::vector<std::pair<std::pair<uint32_t, uint32_t>, std::pair<std::string, std::string>>> infos_;
 };
 

@@ -52,6 +52,12 @@ struct ThreadInfo {
   std::string name;
 };
 
+// Groups of steps whose marks the recording left out to keep its size limit.
+struct LeftOutMarks {
+  uint64_t groups = 0;
+  uint64_t groups_drawn = 0;  // fewer when a damaged trace, or millions of steps, would make too many marks
+};
+
 struct TimedMark {
   uint64_t tsc;
   uint32_t stream;
@@ -78,12 +84,13 @@ struct PageRun {
 };
 
 struct Definitions {
-  StackNodes nodes;                                        // those of equal paths merged
-  std::vector<Location> locations;                         // by location id
-  std::vector<Module> modules;                             // by module id
-  std::vector<CodeObject> codes;                           // by code id
-  std::vector<ThreadInfo> threads;                         // by stream
-  std::vector<TimedMark> marks;                            // by time
+  StackNodes nodes;                 // those of equal paths merged
+  std::vector<Location> locations;  // by location id
+  std::vector<Module> modules;      // by module id
+  std::vector<CodeObject> codes;    // by code id
+  std::vector<ThreadInfo> threads;  // by stream
+  std::vector<TimedMark> marks;     // by time, with those that were left out
+  LeftOutMarks left_out_marks;
   std::vector<TimedLedger> ledger;                         // by time
   std::vector<TimedRate> rates;                            // by time
   std::vector<std::pair<std::string, std::string>> infos;  // in the order of the streams

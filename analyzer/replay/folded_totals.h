@@ -43,7 +43,9 @@ class FoldedTotals {
   void Add(const trace::FoldTotalsRecord& now, uint32_t bucket, Emit emit);
 
   // Totals as the recording left them: they belong to its end, which the caller knows.
-  void KeepForEnd(const trace::FoldTotalsRecord& row) { rows_.push_back(row); }
+  void KeepForEnd(const trace::FoldTotalsRecord& row) {
+    if (row.stack != trace::kFoldRowOfGroups) rows_.push_back(row);
+  }
   void End(uint32_t bucket, Emit emit);
 
  private:

@@ -98,6 +98,14 @@ class ReportBuilder {
       notes_.push_back(absl::StrCat(pass.reader->path(), ": ", pass.replay.folded_events,
                                     " events were folded into sums to keep the size limit"));
     }
+    if (const replay::LeftOutMarks& marks = pass.definitions.left_out_marks; marks.groups > 0) {
+      notes_.push_back(absl::StrCat(
+          pass.reader->path(), ": marks of ", marks.groups,
+          " groups of 8 steps were left out to keep the size limit; their steps are drawn at equal distances",
+          marks.groups_drawn < marks.groups
+              ? absl::StrCat(", but for ", marks.groups - marks.groups_drawn, " that are too many to draw")
+              : ""));
+    }
     if (!pass.definitions.rates.empty()) {
       const replay::TimedRate& last = pass.definitions.rates.back();
       notes_.push_back(absl::StrCat(pass.reader->path(),

@@ -260,6 +260,9 @@ struct FoldRow {
   uint64_t free_bytes;
 };
 static_assert(sizeof(FoldRow) == 40);
+// Of a FOLD_ROW that is of no stack: its first number is how many groups of steps went by since folding
+// began.
+inline constexpr uint32_t kFoldRowOfGroups = UINT32_MAX;
 
 enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3, kArena = 4 };  // kArena: of pymalloc
 
@@ -279,6 +282,8 @@ enum class MarkKind : uint8_t {
   kOp = 13,            // an operator's name, on request
   kNote = 14,          // free text in the timeline
   kFetchStop = 15,     // the fetch that raised StopIteration: end of a pass
+  kMarksLeftOut = 16,  // value: how many groups of steps since the last such mark, and the group that may
+                       // begin there, are not in the trace
 };
 
 enum class MarkSource : uint8_t { kRecordFunction = 1, kCppHook = 2, kExplicit = 3, kSiteCustomize = 4 };

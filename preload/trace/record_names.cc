@@ -46,10 +46,10 @@ const char* DropReasonName(DropReason reason) {
 }
 
 const char* MarkKindName(MarkKind kind) {
-  static constexpr const char* kNames[] = {"none",          "step",      "epoch",          "phase_begin",
-                                           "phase_end",     "zero_grad", "backward_begin", "backward_end",
-                                           "fetch_begin",   "fetch_end", "train_mode",     "optimizer_begin",
-                                           "explicit_step", "op",        "note",           "fetch_stop"};
+  static constexpr const char* kNames[] = {
+      "none",           "step",         "epoch",       "phase_begin", "phase_end",     "zero_grad",
+      "backward_begin", "backward_end", "fetch_begin", "fetch_end",   "train_mode",    "optimizer_begin",
+      "explicit_step",  "op",           "note",        "fetch_stop",  "marks_left_out"};
   const size_t index = static_cast<size_t>(kind);
   return index < sizeof(kNames) / sizeof(kNames[0]) ? kNames[index] : "unknown";
 }

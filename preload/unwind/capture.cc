@@ -206,6 +206,8 @@ uint32_t InternFrame(ThreadCapture& thread, uint32_t index, uint32_t parent, con
   return location == 0 ? 0 : thread.Intern(parent, location, false, sink, &is_new);
 }
 
+uint32_t NextNode() { return next_node.load(std::memory_order_relaxed); }
+
 uint32_t NewLocationId() { return TakeIds(&next_location, 1); }
 
 void BumpGeneration(const DefinitionSink& sink) {

@@ -112,6 +112,9 @@ uint32_t WalkStack(ThreadCapture& thread, const Registers& registers);
 // The node of frame `index` of the last WalkStack() under `parent`. 0 when ids are used up.
 uint32_t InternFrame(ThreadCapture& thread, uint32_t index, uint32_t parent, const DefinitionSink& sink);
 
+// Nodes from this one on are not taken by any thread yet.
+uint32_t NextNode();
+
 // A location id for a frame that is not native. 0 when ids are used up.
 uint32_t NewLocationId();
 

@@ -12,21 +12,22 @@ BUILD = os.environ["PLATEAU_BUILD"]
 PLATEAU = os.path.join(BUILD, "bin/plateau")
 SHIM = os.path.join(BUILD, "lib/libplateau.so")
 PROGRAM = os.path.join(BUILD, "tests/programs/fold_leak")
-LIMIT_KIB = 1200
+LIMIT_KIB = 1200       # full at once
+WIDE_LIMIT_KIB = 2048  # with room for some blocks beside the events
 STEPS = 4000
 BYTES = 10001
 
 
 class FoldingTest(unittest.TestCase):
-    def record(self, mode, *arguments):
+    def record(self, mode, *arguments, steps=STEPS, limit_kib=LIMIT_KIB):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         environment = dict(os.environ, LD_PRELOAD=SHIM, PLATEAU_OUT=folder.name, PLATEAU_MODE=mode,
-                           PLATEAU_MAX_TRACE=f"{LIMIT_KIB}K", PLATEAU_SAMPLE_BYTES="1024")
-        done = subprocess.run([PROGRAM, str(STEPS), *arguments], env=environment, capture_output=True, text=True)
+                           PLATEAU_MAX_TRACE=f"{limit_kib}K", PLATEAU_SAMPLE_BYTES="1024")
+        done = subprocess.run([PROGRAM, str(steps), *arguments], env=environment, capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
-        trace, = pathlib.Path(folder.name).glob("*.plt")
-        self.assertLessEqual(trace.stat().st_size, LIMIT_KIB * 1024)
+        for trace in pathlib.Path(folder.name).glob("*.plt"):
+            self.assertLessEqual(trace.stat().st_size, limit_kib * 1024)
         return folder.name, done.returncode
 
     def plateau(self, *arguments):
@@ -34,9 +35,19 @@ class FoldingTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
+    def report(self, recording):
+        # With the length of an epoch it is no question whether a first pass over the data goes on.
+        return json.loads(self.plateau("report", recording, "--epoch-steps", "100", "--json", "-"))
+
+    def check_sums(self, report):
+        totals = report["totals"]
+        rows = sum(s["retained_bytes"] for s in report["sites"]) + sum(r["retained_bytes"] for r in totals["leftovers"])
+        self.assertAlmostEqual(rows, totals["retained_bytes"], delta=2 + len(report["sites"]))
+
     def check(self, recording):
-        self.assertIn("mode=folded", self.plateau("dump", recording))
-        report = json.loads(self.plateau("report", recording, "--json", "-"))
+        self.assertTrue("mode=folded" in self.plateau("dump", recording))
+        report = self.report(recording)
+        self.assertEqual(report["verdict"], "leak")
         site = report["sites"][0]
         self.assertEqual(site["function"], "Keep")
         # A sample of the blocks stands for all of them: five standard deviations and more.
@@ -46,9 +57,7 @@ class FoldingTest(unittest.TestCase):
         others = [s for s in report["sites"] if s["function"] == "Use"]
         for other in others:
             self.assertLess(abs(other["retained_bytes"]), 0.01 * STEPS * BYTES)
-        totals = report["totals"]
-        rows = sum(s["retained_bytes"] for s in report["sites"]) + sum(r["retained_bytes"] for r in totals["leftovers"])
-        self.assertAlmostEqual(rows, totals["retained_bytes"], delta=2 + len(report["sites"]))
+        self.check_sums(report)
         self.assertTrue(any("totals of each site instead of events" in note for note in report["recording"]["notes"]))
         self.assertIn("totals only from", " ".join(self.plateau("report", recording).split()))
 
@@ -63,6 +72,42 @@ class FoldingTest(unittest.TestCase):
         recording, code = self.record("default", "die")
         self.assertEqual(code, -9)
         self.check(recording)
+
+    def test_marks_become_rarer_and_no_step_is_lost(self):
+        steps = 100000
+        recording, code = self.record("default", steps=steps, limit_kib=WIDE_LIMIT_KIB)
+        self.assertEqual(code, 0)
+        self.assertTrue("kind=marks_left_out" in self.plateau("dump", recording))
+        report = self.report(recording)
+        self.assertEqual(report["drops"]["events"], 0)
+        # The groups are of eight.
+        self.assertAlmostEqual(report["steps"]["count"], steps, delta=32)
+        self.assertEqual(report["verdict"], "leak")
+        self.assertAlmostEqual(report["sites"][0]["retained_bytes"] / (steps * BYTES), 1, delta=0.1)
+        self.assertAlmostEqual(report["sites"][0]["growth_bytes_per_step"] / BYTES, 1, delta=0.2)
+        self.check_sums(report)
+        self.assertTrue(any("marks of" in note for note in report["recording"]["notes"]))
+
+    def test_more_stacks_than_rows_lose_their_names_only(self):
+        steps = 12000
+        recording, code = self.record("default", "wide", steps=steps)
+        self.assertEqual(code, 0)
+        report = self.report(recording)
+        self.assertEqual(report["drops"]["events"], 0)
+        self.assertAlmostEqual(report["totals"]["retained_bytes"] / (steps * BYTES), 1, delta=0.15)
+        nameless, = (r for r in report["totals"]["leftovers"] if r["name"] == "[no stack]")
+        self.assertGreater(nameless["retained_bytes"], 0.1 * steps * BYTES)
+        self.check_sums(report)
+
+    def test_a_child_forked_meanwhile_has_totals_of_its_own(self):
+        recording, code = self.record("default", "fork")
+        self.assertEqual(code, 0)
+        self.check_sums(self.report(recording))
+        retained = [json.loads(self.plateau("report", str(trace), "--json", "-"))["totals"]["retained_bytes"]
+                    for trace in sorted(pathlib.Path(recording).glob("*.plt"))]
+        self.assertEqual(len(retained), 2)
+        for bytes_of_one in retained:
+            self.assertAlmostEqual(bytes_of_one / (STEPS * BYTES), 1, delta=0.15)
 
     def test_packing_keeps_the_totals(self):
         recording, _ = self.record("default")

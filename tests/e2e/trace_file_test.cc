@@ -195,9 +195,9 @@ TEST(TraceFile, SizeLimitHoldsForAnyLength) {
   EXPECT_GE(trace.summary.totals.free_calls, count - 200);
 }
 
-// Beyond the limit nothing is written, not even marks: the smallest limit there is, and a mark every 200
-// blocks.
-TEST(TraceFile, MarksBeyondTheLimitAreDroppedAndCounted) {
+// Beyond the limit nothing is written, so marks become rarer: the smallest limit there is, and a mark every
+// 200 blocks.
+TEST(TraceFile, MarksBecomeRarerInAFullTrace) {
   TracedRun run = RunTraced({Program("long_run"), "30000"},
                             {.mode = "exact", .environment = {"PLATEAU_MAX_TRACE=1200K"}});
   EXPECT_EQ(run.exit_code, 0);
@@ -205,7 +205,10 @@ TEST(TraceFile, MarksBeyondTheLimitAreDroppedAndCounted) {
   EXPECT_LE(fs::file_size(run.traces.at(0)), 1200u << 10);
   const TraceContent trace = ReadTrace(run.traces.at(0));
   EXPECT_GE(trace.summary.totals.alloc_calls, std::stoull(run.out));
-  EXPECT_GT(trace.header.dropped_events[static_cast<size_t>(trace::DropReason::kLimit)], 10000u);
+  const size_t marks = trace.CountOf(trace::RecordKind::kMark);
+  EXPECT_GT(marks, 500u);
+  EXPECT_LT(marks, 10000u);
+  EXPECT_LT(trace.header.dropped_events[static_cast<size_t>(trace::DropReason::kLimit)], 2000u);
   EXPECT_GE(trace.CountOf(trace::RecordKind::kFoldRow), 100u);
 }
 

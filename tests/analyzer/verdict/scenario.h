@@ -74,8 +74,12 @@ class Scenario {
     std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
       return a.step != b.step ? a.step < b.step : a.order < b.order;
     });
+    double live = 0;
     for (const Event& event : events) {
       const Block& b = *event.block;
+      live_.resize(static_cast<size_t>(event.step) + 1, {live, live});
+      live += event.order == 0 ? b.bytes : -b.bytes;
+      live_.back() = {live, std::max(live_.back().peak, live)};
       const auto site = static_cast<uint32_t>(b.site);
       if (event.order == 0) {
         series_.OnAlloc(site, b.bytes, 1, event.step);
@@ -86,6 +90,7 @@ class Scenario {
     for (const Phase& phase : phases_)
       series_.OnSurvivor(static_cast<uint32_t>(phase.site), phase.phase, phase.bytes);
     series_.Finish(steps_);
+    live_.resize(static_cast<size_t>(steps_) + 1, {live, live});
     FillInput();
     return RunAnalysis(input);
   }
@@ -96,6 +101,10 @@ class Scenario {
     int64_t birth;
     int64_t death;
     double bytes;
+  };
+  struct Live {
+    double end;
+    double peak;
   };
   struct Phase {
     size_t site;
@@ -114,9 +123,8 @@ class Scenario {
     for (int64_t step = 0; step <= steps_; ++step) {
       series::LedgerSample sample;
       sample.step = static_cast<double>(step);
-      const int64_t bucket = series::BucketOfStep(step, series_.bucket_steps());
-      sample.live = series_.live_bytes()[bucket];
-      sample.live_peak = series_.live_peak_bytes()[bucket];
+      sample.live = live_[static_cast<size_t>(step)].end;
+      sample.live_peak = live_[static_cast<size_t>(step)].peak;
       sample.allocator_held = sample.live + allocator_slack(step);
       sample.rss_file = file_bytes(step);
       sample.rss_shmem = shared_bytes(step);
@@ -129,6 +137,7 @@ class Scenario {
   int64_t steps_;
   std::vector<Block> blocks_;
   std::vector<Phase> phases_;
+  std::vector<Live> live_;  // by step
   series::SeriesAccumulator series_;
 };
 
