@@ -106,8 +106,7 @@ class PymallocModel {
     }
     if (pool.state != State::kUsed || used_[c].back() != id) {  // its turn, whatever we thought
       Leave(id);
-      pool.state = State::kUsed;
-      used_[c].push_back(id);
+      Join(&used_[c], id, State::kUsed);
     }
     ++pool.live;
     if (!pool.freed.empty() && pool.freed.back() == address) {
@@ -137,13 +136,11 @@ class PymallocModel {
     }
     if (pool.live > 0) --pool.live;
     if (pool.state == State::kFull && pool.size_class != 0) {
-      pool.state = State::kUsed;
-      used_[pool.size_class].push_back(id);
+      Join(&used_[pool.size_class], id, State::kUsed);
     }
     if (pool.live == 0 && pool.state == State::kUsed) {
       Leave(id);
-      pool.state = State::kEmpty;
-      empty_.push_back(id);
+      Join(&empty_, id, State::kEmpty);
     }
   }
 
@@ -159,6 +156,7 @@ class PymallocModel {
     uint32_t live = 0;
     size_t size_class = 0;
     State state = State::kFull;
+    size_t position = 0;          // in the list of its state
     std::vector<uint64_t> freed;  // newest last
   };
 
@@ -186,9 +184,15 @@ class PymallocModel {
     if (pool.state == State::kEmpty) Remove(&empty_, id);
     pool.state = State::kFull;
   }
-  static void Remove(std::vector<uint32_t>* list, uint32_t id) {
-    const auto it = std::find(list->rbegin(), list->rend(), id);
-    if (it != list->rend()) list->erase(std::next(it).base());
+  // Lists have holes where a pool left; the last entry is never one. So joining and leaving take no search.
+  void Join(std::vector<uint32_t>* list, uint32_t id, State state) {
+    pools_[id].state = state;
+    pools_[id].position = list->size();
+    list->push_back(id);
+  }
+  void Remove(std::vector<uint32_t>* list, uint32_t id) {
+    (*list)[pools_[id].position] = kNoPool;
+    while (!list->empty() && list->back() == kNoPool) list->pop_back();
   }
 
   std::vector<Pool> pools_;

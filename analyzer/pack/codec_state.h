@@ -21,6 +21,7 @@ struct CodecState {
 
   uint32_t kinds = 0;                    // of the last records, 4 bits each, the newest lowest
   std::array<uint64_t, 3> history = {};  // of allocations and frees, the newest first
+  uint32_t fresh_pages = 0;              // that malloc reached since the last time stamp: each costs a fault
   uint64_t place = 0;                    // where the last node or allocation was
 
   PackedKind last_kind() const { return static_cast<PackedKind>(kinds & 15); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -88,12 +89,13 @@ class HeapCodec {
     kReallocFree = kUnknown + 128,
     kFlagCount = kReallocFree + kReallocFlags,
   };
+  static constexpr size_t kWidths = 8;
   enum NumberContext : size_t {
     kMallocFar,
     kPymallocFar,
     kDepth,
     kUnknownFar,
-    kRank = kUnknownFar + 2,
+    kRank = kUnknownFar + 2 * kWidths,
     kNumberCount = kRank + 2
   };
 
@@ -150,6 +152,12 @@ class HeapCodec {
     if (rank >= 0) r->address = malloc_.At(r->bytes, static_cast<size_t>(rank));
     last_address_ = r->address;
     malloc_.OnAlloc(r->bytes, r->address, rank);
+    if (outcome == kBump) {
+      const uint64_t page = malloc_.Bump() >> 12;
+      if (page > last_page_ && page - last_page_ < 16)
+        state_.fresh_pages += static_cast<uint32_t>(page - last_page_);
+      last_page_ = page;
+    }
     outcomes_ = outcomes_ << 3 | outcome;
   }
 
@@ -180,7 +188,10 @@ class HeapCodec {
     }
     if (!is_guessed) {
       address = last[0];
-      CodeFarAddress(r->address, &address, kUnknownFar + static_cast<size_t>(heap));
+      CodeFarAddress(r->address, &address,
+                     kUnknownFar + static_cast<size_t>(heap) * kWidths + unknown_width_);
+      unknown_width_ = std::min<size_t>(
+          std::bit_width(address > last[0] ? address - last[0] : last[0] - address) / 4, kWidths - 1);
     }
     r->address = address;
     for (Guess<uint64_t>* guess : guesses) guess->Learn(address);
@@ -254,6 +265,8 @@ class HeapCodec {
   NumberModel numbers_{kNumberCount};
   std::array<std::array<uint64_t, 2>, 2> last_unknown_ = {};  // of each heap, the newest first
   std::array<uint32_t, kSources> hits_ = {};                  // of each source, 1 bit each
+  size_t unknown_width_ = 0;
+  uint64_t last_page_ = 0;
   uint64_t last_address_ = 0, last_in_address_ = 0, last_freed_ = 0;
   uint32_t outcomes_ = 0, pymalloc_hits_ = 0, unknowns_ = 0;
   bool after_realloc_ = false;

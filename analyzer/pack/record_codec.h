@@ -144,11 +144,14 @@ class RecordCodec {
     const uint64_t scale = odd_time_.Flag(state_.coder, delta % tick_ != 0, 0) ? 1 : tick_;
     const int width = static_cast<int>(std::bit_width(last_delta_));
     const uint64_t number = times_.Number(
-        state_.coder, delta / scale, HashOf(events_since_time_, scale, static_cast<uint64_t>(r->kind)),
+        state_.coder, delta / scale,
+        HashOf(events_since_time_, scale,
+               static_cast<uint64_t>(r->kind) << 4 | std::min(state_.fresh_pages, 15u)),
         HashOf(static_cast<uint64_t>(width), last_delta_ >> std::max(0, width - 3), events_since_time_), 8);
     last_tsc_ += number * scale;
     r->tsc = last_tsc_;
     last_delta_ = number;
+    state_.fresh_pages = 0;
     events_since_time_ = 0;
     state_.Charge(PackColumn::kTime);
   }
