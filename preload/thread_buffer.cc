@@ -45,6 +45,7 @@ ThreadBuffer* ThreadBuffer::Acquire() {
   buffer->slot_ = slot;
   buffer->block_ = reinterpret_cast<trace::BlockHeader*>(slot + 1);
   buffer->events_until_time_ = kEventsPerTime;
+  buffer->last_time_ = 0;
   buffer->capture_is_ready_ = false;
   slot->thread_id = static_cast<uint32_t>(sys::Gettid());
   std::memset(&slot->totals, 0, sizeof(slot->totals));
@@ -67,6 +68,15 @@ void ThreadBuffer::Release(ThreadBuffer* buffer) {
   if (!holder) return;
   buffer->next_free_ = g_free;
   g_free = buffer;
+}
+
+uint64_t ThreadBuffer::DueTime(uint64_t bytes) {
+  events_until_time_ = kEventsPerTime;
+  const uint64_t now = Now();
+  const bool is_only_stream = __atomic_load_n(&g_sink.header()->stream_count, __ATOMIC_RELAXED) == 1;
+  if (bytes < kTimedBytes && is_only_stream && now - last_time_ < TicksOfMs(kQuickUs) / 1000) return 0;
+  last_time_ = now;
+  return now;
 }
 
 void ThreadBuffer::PrepareCapture() {

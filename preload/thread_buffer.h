@@ -27,6 +27,7 @@ class ThreadBuffer {
   // Events between two time stamps, where nothing else asks for one.
   static constexpr uint32_t kEventsPerTime = 32;
   static constexpr uint64_t kTimedBytes = 4096;
+  static constexpr uint64_t kQuickUs = 20;
 
   // A buffer with a slot and a new stream; null when there is no slot or no memory.
   static ThreadBuffer* Acquire();
@@ -52,17 +53,18 @@ class ThreadBuffer {
     return &writer_;
   }
 
-  // The time stamp for an event of `bytes`: now for every 32nd event and for large ones, else 0.
+  // The time stamp for an event of `bytes`: now for every 32nd event and for large ones, else 0. While there
+  // is one stream, whose order needs no stamps, 0 also when the last one is not kQuickUs old.
   uint64_t TimeFor(uint64_t bytes) {
     if (--events_until_time_ != 0 && bytes < kTimedBytes) [[likely]]
       return 0;
-    events_until_time_ = kEventsPerTime;
-    return Now();
+    return DueTime(bytes);
   }
   // Puts the current time in front of a record that has no time of its own.
   void StampTime() {
     events_until_time_ = kEventsPerTime;
     const uint64_t now = Now();
+    last_time_ = now;
     Append([now](trace::BlockWriter& w) { return w.Time(now); });
   }
 
@@ -91,6 +93,7 @@ class ThreadBuffer {
  private:
   void KeepDefinitions();
   void PrepareCapture();
+  uint64_t DueTime(uint64_t bytes);
   uint8_t* payload() { return reinterpret_cast<uint8_t*>(block_ + 1); }
 
   trace::BlockWriter writer_;
@@ -98,6 +101,7 @@ class ThreadBuffer {
   trace::BlockHeader* block_;
   GapRandom random_;
   uint64_t gap_mean_bytes_;
+  uint64_t last_time_;
   uint32_t events_until_time_;
   bool capture_is_ready_;
   ThreadBuffer* next_free_;

@@ -212,6 +212,38 @@ TEST(TraceFile, MarksBecomeRarerInAFullTrace) {
   EXPECT_GE(trace.CountOf(trace::RecordKind::kFoldRow), 100u);
 }
 
+// The order of one thread needs no time stamps, so quick events get fewer than one in 32; as soon as there
+// are two threads each has its own.
+TEST(TraceFile, QuickEventsOfOneThreadShareTimeStamps) {
+  const auto stamps_of = [](const std::vector<std::string>& command) {
+    const TracedRun run = RunTraced(command, {.mode = "exact"});
+    EXPECT_EQ(run.exit_code, 0);
+    const TraceContent trace = ReadTrace(run.traces.at(0));
+    struct {
+      uint64_t events = 0;
+      uint64_t stamps = 0;
+      uint64_t close =
+          0;  // less than 5 us after the one before; the clock is not measured yet when a program is short
+    } count;
+    uint64_t last = 0;
+    for (const TracedEvent& event : trace.events) {
+      const trace::Record& r = event.record;
+      const bool is_small = r.kind == trace::RecordKind::kAlloc && r.alloc.bytes < 4096;
+      if (is_small || r.kind == trace::RecordKind::kFree) {
+        ++count.events;
+        count.stamps += r.has_time;
+        count.close += r.has_time && static_cast<double>(r.tsc - last) * trace.seconds_per_tick < 5e-6;
+      }
+      if (r.has_time || r.kind == trace::RecordKind::kTime) last = r.tsc;
+    }
+    return count;
+  };
+  const auto one = stamps_of({Program("fold_leak"), "300"});
+  EXPECT_GT(one.events, 100'000u);
+  EXPECT_LT(one.stamps, one.events / 40);
+  EXPECT_EQ(one.close, 0u);
+}
+
 TEST(TraceFile, OptionsThatMakeNoSenseGiveOneLineAndTheDefault) {
   TracedRun run =
       RunTraced({Program("churn"), "1"}, {.mode = "exact", .environment = {"PLATEAU_SAMPLE_BYTES=lots"}});
