@@ -259,8 +259,10 @@ class Collector {
     result_.summary.unknown_records += harvest.unknown_records;
     drops_.Add(harvest.drops);
     result_.event_count += harvest.events;
-    if (result_.first_tsc == 0 || ref.header.first_tsc < result_.first_tsc)
-      result_.first_tsc = ref.header.first_tsc;
+    // Blocks come in any order; 0 is no time.
+    if (const uint64_t first = ref.header.first_tsc; first != 0) {
+      result_.first_tsc = result_.first_tsc == 0 ? first : std::min(result_.first_tsc, first);
+    }
     result_.last_tsc = std::max(result_.last_tsc, harvest.last_tsc);
     last_node_ = std::max(last_node_, harvest.last_node);
     for (auto& [id, location] : harvest.locations) {
