@@ -84,16 +84,15 @@ struct Payloads {
 void BM_PackColumns(benchmark::State& state) {
   const auto reader = OpenChurn();
   const Payloads payloads(*reader);
-  for (auto _ : state)
-    benchmark::DoNotOptimize(PackColumns(payloads.parts, static_cast<int>(state.range(0))));
+  for (auto _ : state) benchmark::DoNotOptimize(PackColumns(payloads.parts));
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * payloads.size));
 }
-BENCHMARK(BM_PackColumns)->ArgName("level")->Arg(3)->Arg(9);
+BENCHMARK(BM_PackColumns);
 
 void BM_UnpackColumns(benchmark::State& state) {
   const auto reader = OpenChurn();
   const Payloads payloads(*reader);
-  const PackedColumns packed = *PackColumns(payloads.parts, 9);
+  const PackedColumns packed = *PackColumns(payloads.parts);
   trace::BlockHeader header = payloads.headers.front();
   header.first_tsc = packed.first_tsc;
   header.record_count = packed.record_count;
