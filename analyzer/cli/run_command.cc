@@ -176,18 +176,25 @@ void NoteEnding(const std::string& directory, const Ending& ending) {
       .IgnoreError();
 }
 
+// Larger traces take longer to pack, and to read when they are packed, than anyone waits at the end of a run.
+constexpr uint64_t kPackedAtOnceBytes = 32 << 20;
+
 void PackFinished(const Arguments& arguments, const reader::Recording& recording) {
   for (const reader::TraceFile& trace : recording.traces) {
+    std::error_code error;
+    const uint64_t bytes = fs::file_size(trace.path, error);
+    if (!error && bytes > kPackedAtOnceBytes) {
+      Say(arguments, absl::StrCat(trace.path, " has ", FormatBytes(static_cast<double>(bytes)),
+                                  "; `plateau pack` makes it several times smaller"));
+      continue;
+    }
     const auto packed = reader::PackTrace(trace.path);
     if (!packed.ok()) Say(arguments, absl::StrCat("not packed: ", std::string(packed.status().message())));
   }
 }
 
-// Everything after the program's end. Failures are said and change nothing about the exit code.
-absl::Status Report(const Arguments& arguments, const std::string& directory,
+absl::Status Report(const Arguments& arguments, const reader::Recording& recording,
                     const report::BuildOptions& base_options) {
-  PLATEAU_ASSIGN_OR_RETURN(const reader::Recording recording, reader::OpenRecording({directory}));
-  if (!arguments.Has("no-pack")) PackFinished(arguments, recording);
   if (arguments.Has("no-report")) return absl::OkStatus();
   report::BuildOptions options = base_options;
   const std::string html = arguments.Value("html"), json = arguments.Value("json");
@@ -199,6 +206,15 @@ absl::Status Report(const Arguments& arguments, const std::string& directory,
   if (!json.empty())
     PLATEAU_RETURN_IF_ERROR(WriteOutput(json, absl::StrCat(report::WriteJsonReport(model), "\n")));
   return absl::OkStatus();
+}
+
+// Everything after the program's end. Failures are said and change nothing about the exit code.
+absl::Status Finish(const Arguments& arguments, const std::string& directory,
+                    const report::BuildOptions& options) {
+  PLATEAU_ASSIGN_OR_RETURN(const reader::Recording recording, reader::OpenRecording({directory}));
+  const absl::Status status = Report(arguments, recording, options);
+  if (!arguments.Has("no-pack")) PackFinished(arguments, recording);
+  return status;
 }
 
 absl::StatusOr<int> RunRun(const Arguments& arguments) {
@@ -223,7 +239,7 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
     return ending.exit_code;
   }
   NoteEnding(directory, ending);
-  if (const absl::Status status = Report(arguments, directory, options); !status.ok()) {
+  if (const absl::Status status = Finish(arguments, directory, options); !status.ok()) {
     Say(arguments, std::string(status.message()));
   }
   Say(arguments,
@@ -261,7 +277,8 @@ const Command& RunCommand() {
             .default_value = "16KiB"},
            {.name = "max-trace-size",
             .value = "BYTES",
-            .help = "Size limit of one process's trace, kept by coarser sampling, then by totals; 0 for none.",
+            .help =
+                "Size limit of one process's trace, kept by coarser sampling, then by totals; 0 for none.",
             .default_value = "1GiB"},
            {.name = "no-python", .help = "Record no Python frames and no pymalloc."},
            {.name = "python-alloc",
@@ -282,7 +299,8 @@ const Command& RunCommand() {
             .default_value = "no HTML"},
            {.name = "json", .value = "FILE", .help = "Write the report as JSON.", .default_value = "no JSON"},
            {.name = "no-report", .help = "Only record."},
-           {.name = "no-pack", .help = "Leave the finished traces as they are instead of packing them."},
+           {.name = "no-pack",
+            .help = "Leave the finished traces as they are. Else those of up to 32 MiB are packed."},
            {.name = "quiet", .letter = 'q', .help = "Say nothing but the card."}}),
       .examples = {{"plateau run -- python train.py --epochs 2", "a Python training run"},
                    {"plateau run --exact -o rec --html report.html -- ./train",

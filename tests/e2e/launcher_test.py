@@ -143,6 +143,16 @@ class LauncherTest(unittest.TestCase):
         self.assertGreater(len(before), 1000)
         self.assertEqual(*without_size)
 
+    def test_only_small_traces_are_packed_at_the_end_of_a_run(self):
+        program = pathlib.Path(os.environ["PLATEAU_BUILD"]) / "tests/programs/fold_leak"
+        small, large = self.directory / "small", self.directory / "large"
+        done = run("run", "--exact", "--no-report", "-o", small, "--", program, "1000")
+        self.assertNotIn("plateau pack", done.stderr)
+        self.assertLess(next(small.glob("*.plt")).stat().st_size, 1 << 20)
+        done = run("run", "--exact", "--no-report", "-o", large, "--", program, "30000")
+        self.assertIn("`plateau pack` makes it several times smaller", done.stderr)
+        self.assertGreater(next(large.glob("*.plt")).stat().st_size, 32 << 20)
+
     def test_preload_of_the_user_is_kept(self):
         done = run("run", "--no-report", "-q", "-o", self.directory / "env", "--", "sh", "-c", "echo $LD_PRELOAD",
                    env={**os.environ, "LD_PRELOAD": "libm.so.6"})
