@@ -83,8 +83,6 @@ void SeriesAccumulator::Coarsen() {
     site.cells.shrink_to_fit();
     cells_in_use_ += site.cells.size();
   }
-  MergePairs(live_, 0, [](double& into, double from) { into = from; });
-  MergePairs(live_peak_, 0, [](double& into, double from) { into = std::max(into, from); });
   bucket_steps_ *= 2;
   ++width_shift_;
 }
@@ -100,25 +98,8 @@ void SeriesAccumulator::EndStep(Site& site, int64_t next_step) {
   site.old_frees_now = site.allocs_now = 0;
 }
 
-SeriesAccumulator::LiveLevel SeriesAccumulator::LevelOf(int64_t step) {
-  const int64_t bucket = BucketOf(step);
-  const size_t i = static_cast<size_t>(bucket);
-  if (i >= live_.size()) {
-    live_.resize(i + 1, live_now_);
-    live_peak_.resize(i + 1, live_now_);
-  }
-  return {bucket, live_now_, live_peak_[i]};
-}
-
-void SeriesAccumulator::Note(const LiveLevel& level) {
-  const size_t i = static_cast<size_t>(level.bucket);
-  live_now_ = level.bytes;
-  live_[i] = level.bytes;
-  live_peak_[i] = level.peak_bytes;
-}
-
-inline void SeriesAccumulator::Born(Site& site, double bytes, double count, double weight, LiveLevel& level) {
-  Cell& cell = CellAt(site, level.bucket);
+inline void SeriesAccumulator::Born(Site& site, double bytes, double count, double weight, int64_t bucket) {
+  Cell& cell = CellAt(site, bucket);
   const double weighted = bytes * weight;
   cell.alloc_bytes += weighted;
   cell.surv_bytes += weighted;
@@ -131,14 +112,13 @@ inline void SeriesAccumulator::Born(Site& site, double bytes, double count, doub
   }
   site.live_bytes += weighted;
   site.peak_bytes = std::max(site.peak_bytes, site.live_bytes);
-  level.Add(weighted);
 }
 
 inline void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes, double count, double weight,
-                                    int64_t step, LiveLevel& level) {
+                                    int64_t step, int64_t bucket) {
   const double weighted = bytes * weight;
   const int64_t age = std::max<int64_t>(0, step - birth_step);
-  Cell& birth = CellAt(site, birth_step == step ? level.bucket : BucketOf(birth_step));
+  Cell& birth = CellAt(site, birth_step == step ? bucket : BucketOf(birth_step));
   birth.surv_bytes = std::max(0.0, birth.surv_bytes - weighted);
   birth.surv_count = std::max(0.0, birth.surv_count - count * weight);
   birth.surv_records -= std::min(birth.surv_records, static_cast<float>(count));
@@ -146,16 +126,15 @@ inline void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes
     birth.surv_variance =
         std::max(0.0f, birth.surv_variance - static_cast<float>(bytes * bytes * weight * (weight - 1)));
   }
-  Cell& death = CellAt(site, level.bucket);
+  Cell& death = CellAt(site, bucket);
   death.free_bytes += weighted;
   death.free_count += count * weight;
-  const int bucket = AgeBucket(static_cast<uint64_t>(age));
-  site.death_bytes[bucket] += weighted;
-  site.death_count[bucket] += count * weight;
+  const int age_bucket = AgeBucket(static_cast<uint64_t>(age));
+  site.death_bytes[age_bucket] += weighted;
+  site.death_count[age_bucket] += count * weight;
   if (age == 0) site.temporary_bytes += weighted;
   if (age >= kOldSteps && count > 0) site.old_frees_now += weight;
   site.live_bytes -= weighted;
-  level.Add(-weighted);
 }
 
 inline void SeriesAccumulator::NoteSize(Site& site, double bytes, double weight, int64_t step) {
@@ -200,23 +179,21 @@ void SeriesAccumulator::Apply(std::span<const replay::SiteChange> changes, int64
   using Kind = replay::SiteChange::Kind;
   if (changes.empty()) return;
   MakeRoom(step);
-  LiveLevel level = LevelOf(step);
+  int64_t bucket = BucketOf(step);
   for (const replay::SiteChange& c : changes) {
     Site& site = At(c.site);
     BeginStep(site, step);
     if (c.IsBirth()) {
       if (c.kind == Kind::kAlloc) NoteSize(site, c.bytes, c.weight, step);
-      Born(site, c.bytes, c.kind == Kind::kAlloc ? 1 : 0, c.weight, level);
+      Born(site, c.bytes, c.kind == Kind::kAlloc ? 1 : 0, c.weight, bucket);
       if (c.kind == Kind::kAlloc && IsOverfull()) [[unlikely]] {
-        Note(level);
         while (IsOverfull()) Coarsen();
-        level = LevelOf(step);
+        bucket = BucketOf(step);
       }
     } else {
-      Died(site, c.birth, c.bytes, c.kind == Kind::kFree ? 1 : 0, c.weight, step, level);
+      Died(site, c.birth, c.bytes, c.kind == Kind::kFree ? 1 : 0, c.weight, step, bucket);
     }
   }
-  Note(level);
 }
 
 void SeriesAccumulator::OnTotals(uint32_t site_id, const Totals& totals, int64_t step) {
@@ -282,8 +259,6 @@ void SeriesAccumulator::OnSurvivor(uint32_t site_id, BirthPhase phase, double by
 void SeriesAccumulator::Finish(int64_t last_step) {
   MakeRoom(last_step);
   for (Site& site : sites_) BeginStep(site, last_step_ + 1);
-  live_.resize(static_cast<size_t>(buckets()) + 1, live_now_);
-  live_peak_.resize(static_cast<size_t>(buckets()) + 1, live_now_);
 }
 
 void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {

@@ -79,10 +79,6 @@ class SeriesAccumulator final : public SiteSeriesSource {
   void Load(size_t site, SiteSeries* series) const override;
   SiteTraits Traits(size_t site) const;
 
-  // Live bytes of all sites at the end of each bucket, and the highest within it.
-  const std::vector<double>& live_bytes() const { return live_; }
-  const std::vector<double>& live_peak_bytes() const { return live_peak_; }
-
  private:
   struct Cell {
     double alloc_bytes = 0;
@@ -120,18 +116,6 @@ class SeriesAccumulator final : public SiteSeriesSource {
     std::unique_ptr<std::array<double, kBirthPhases>> phases;
   };
 
-  // What is live in all, while changes of one bucket are applied.
-  struct LiveLevel {
-    int64_t bucket;
-    double bytes;
-    double peak_bytes;  // within the bucket
-
-    void Add(double change) {
-      bytes += change;
-      peak_bytes = std::max(peak_bytes, bytes);
-    }
-  };
-
   Site& At(uint32_t site) {
     if (site >= sites_.size()) [[unlikely]]
       sites_.resize(site + 1);
@@ -149,12 +133,10 @@ class SeriesAccumulator final : public SiteSeriesSource {
   }
   void EndStep(Site& site, int64_t next_step);
   void EndYoungest(Site& site, double bytes, int64_t step);
-  LiveLevel LevelOf(int64_t step);
-  void Note(const LiveLevel& level);
   void NoteSize(Site& site, double bytes, double weight, int64_t step);
-  void Born(Site& site, double bytes, double count, double weight, LiveLevel& level);
+  void Born(Site& site, double bytes, double count, double weight, int64_t bucket);
   void Died(Site& site, int64_t birth_step, double bytes, double count, double weight, int64_t step,
-            LiveLevel& level);
+            int64_t bucket);
   void One(const replay::SiteChange& change, int64_t step) { Apply({&change, 1}, step); }
   void MakeRoom(int64_t step) {
     if (step > last_step_) MakeRoomUpTo(step);
@@ -173,9 +155,6 @@ class SeriesAccumulator final : public SiteSeriesSource {
   int64_t last_step_ = 0;
   size_t cells_in_use_ = 0;
   std::vector<Site> sites_;
-  std::vector<double> live_;
-  std::vector<double> live_peak_;
-  double live_now_ = 0;
 };
 
 }  // namespace plateau::series

@@ -35,6 +35,16 @@ TEST(SeriesAccumulatorTest, SurvivorsAreKeptByBirthStep) {
   EXPECT_EQ(site.death_bytes[AgeBucket(2)], 10);
 }
 
+TEST(SeriesAccumulatorTest, WhatDiesInItsStepIsTemporary) {
+  SeriesAccumulator series;
+  series.OnAlloc(0, 1000, 1, 1);
+  series.OnFree(0, 1, 1000, 1, 1);
+  series.OnAlloc(0, 1, 1, 2);
+  series.Finish(2);
+  EXPECT_EQ(series.Traits(0).temporary_bytes, 1000);
+  EXPECT_EQ(series.Traits(0).peak_bytes, 1000);
+}
+
 TEST(SeriesAccumulatorTest, TotalsKeepWhatTheyHaveMoreOfBornThanDead) {
   SeriesAccumulator series;
   series.OnTotals(
