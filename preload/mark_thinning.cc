@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "preload/trace/mark_groups.h"
+
 namespace plateau {
 namespace {
 
@@ -12,23 +14,6 @@ using trace::MarkKind;
 
 constexpr uint32_t kMostMarksOfAStep = 256;
 constexpr uint64_t kMarkBytes = 16;  // with its time
-
-bool IsOfAStep(MarkKind kind) {
-  switch (kind) {
-    case MarkKind::kStep:
-    case MarkKind::kExplicitStep:
-    case MarkKind::kZeroGrad:
-    case MarkKind::kBackwardBegin:
-    case MarkKind::kBackwardEnd:
-    case MarkKind::kFetchBegin:
-    case MarkKind::kFetchEnd:
-    case MarkKind::kOptimizerBegin:
-    case MarkKind::kOp:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 
@@ -59,9 +44,9 @@ MarkThinning::Choice MarkThinning::Choose(const trace::MarkRecord& mark, uint64_
     is_fetch_left_out_ = false;
     return {.needs_fetch = true, .fetch_value = fetch_value_};
   }
-  if (!IsOfAStep(mark.kind)) return {};
+  if (!trace::IsOfAStep(mark.kind)) return {};
   Choice choice;
-  if (IsLead(mark) && leads_of_group_++ % kStepsOfAGroup == 0) {
+  if (IsLead(mark) && leads_of_group_++ % trace::kStepsOfAGroup == 0) {
     BeginGroup(room_bytes);
     choice.groups = groups_;
     choice.begins_group = is_open_;

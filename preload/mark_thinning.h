@@ -1,7 +1,7 @@
 // Which marks of steps a trace that holds totals still takes: fewer, the less room there is.
 //
-// Marks come in groups of kStepsOfAGroup ends of steps. At first every group is written. Each time half of
-// the room that was left is used, groups become four times rarer, but never so rare that fewer than
+// Marks come in groups of trace::kStepsOfAGroup ends of steps. At first every group is written. Each time
+// half of the room that was left is used, groups become four times rarer, but never so rare that fewer than
 // kGroupsAtLeast were written of all that went by; so a run of any length has room for the marks it needs.
 // One of each period is written, at a random place, with everything between its ends of steps. A mark
 // kMarksLeftOut before it says how many groups are missing. Epochs, phases, notes, changes of the mode and
@@ -22,8 +22,6 @@ namespace plateau {
 
 class MarkThinning {
  public:
-  // A whole number of the cycles of two or four optimizers.
-  static constexpr uint32_t kStepsOfAGroup = 8;
   static constexpr uint64_t kGroupsAtLeast = 16;
 
   constexpr MarkThinning() = default;

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "preload/trace/mark_groups.h"
+
 namespace plateau::replay {
 namespace {
 
@@ -11,21 +13,6 @@ using trace::MarkKind;
 
 constexpr size_t kMostDrawn = 8'000'000;
 constexpr size_t kGroupsToChooseFrom = 4;
-
-bool IsOfAStep(MarkKind kind) {
-  switch (kind) {
-    case MarkKind::kEpoch:
-    case MarkKind::kPhaseBegin:
-    case MarkKind::kPhaseEnd:
-    case MarkKind::kTrainMode:
-    case MarkKind::kNote:
-    case MarkKind::kFetchStop:
-    case MarkKind::kMarksLeftOut:
-      return false;
-    default:
-      return true;
-  }
-}
 
 // The marks of one group, of times relative to its begin.
 struct Group {
@@ -37,7 +24,7 @@ class Drawing {
  public:
   void Add(const TimedMark& mark) {
     if (mark.kind == MarkKind::kMarksLeftOut) return Begin(mark);
-    if (!has_begun_ || !IsOfAStep(mark.kind)) return;
+    if (!has_begun_ || !trace::IsOfAStep(mark.kind)) return;
     open_.marks.push_back(mark);
     open_.marks.back().tsc -= begin_;
     open_.length = open_.marks.back().tsc;

@@ -19,6 +19,7 @@
 #include "analyzer/report/report_rows.h"
 #include "analyzer/report/whole_number.h"
 #include "analyzer/report/worker_pass.h"
+#include "preload/trace/mark_groups.h"
 
 namespace plateau::report {
 namespace {
@@ -100,8 +101,8 @@ class ReportBuilder {
     }
     if (const replay::LeftOutMarks& marks = pass.definitions.left_out_marks; marks.groups > 0) {
       notes_.push_back(absl::StrCat(
-          pass.reader->path(), ": marks of ", marks.groups,
-          " groups of 8 steps were left out to keep the size limit; their steps are drawn at equal distances",
+          pass.reader->path(), ": marks of ", marks.groups, " groups of ", trace::kStepsOfAGroup,
+          " steps were left out to keep the size limit; their steps are drawn at equal distances",
           marks.groups_drawn < marks.groups
               ? absl::StrCat(", but for ", marks.groups - marks.groups_drawn, " that are too many to draw")
               : ""));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "preload/trace/mark_groups.h"
+
 namespace plateau {
 namespace {
 
@@ -48,7 +50,7 @@ TEST(MarkThinningTest, AnyNumberOfStepsFitsAndTheMissingAreTold) {
     const Counts counts = Train(&thinning, steps, kRoom);
     EXPECT_LT(counts.bytes, kRoom + kRoom / 4) << steps;
     EXPECT_GE(counts.steps_written, 1000u) << steps;
-    const uint64_t told = counts.steps_written + counts.groups_left_out * MarkThinning::kStepsOfAGroup;
+    const uint64_t told = counts.steps_written + counts.groups_left_out * trace::kStepsOfAGroup;
     EXPECT_LE(told, steps);
     EXPECT_GT(told, steps - steps / 8) << "only those behind the last that was written are not told";
   }
@@ -58,9 +60,9 @@ TEST(MarkThinningTest, LittleRoomStillHasGroupsOfEveryPartOfTheRun) {
   MarkThinning thinning;
   const uint64_t steps = 1'000'000;
   const Counts counts = Train(&thinning, steps, kNoRoom);
-  EXPECT_GE(counts.steps_written, MarkThinning::kGroupsAtLeast * MarkThinning::kStepsOfAGroup);
+  EXPECT_GE(counts.steps_written, MarkThinning::kGroupsAtLeast * trace::kStepsOfAGroup);
   EXPECT_LT(counts.bytes, 100'000u);
-  const uint64_t told = counts.steps_written + counts.groups_left_out * MarkThinning::kStepsOfAGroup;
+  const uint64_t told = counts.steps_written + counts.groups_left_out * trace::kStepsOfAGroup;
   EXPECT_GT(told, steps - steps / 8);
 }
 
