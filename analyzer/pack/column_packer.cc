@@ -1,6 +1,5 @@
-#include <zstd.h>
-
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -51,7 +50,9 @@ uint64_t FindTick(const EventsPayload& payload) {
   return tick;
 }
 
-// `raw` is the record's own bytes; extended records are stored by them.
+size_t NumberBytes(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
+
+// `raw` is the record's own bytes; extended records that are not written as a BlockWriter does keep them.
 PackedRecord ToPacked(const Record& record, std::string_view raw, uint32_t last_node) {
   PackedRecord packed;
   packed.has_time = record.has_time;
@@ -103,6 +104,17 @@ PackedRecord ToPacked(const Record& record, std::string_view raw, uint32_t last_
     case RecordKind::kTime:
       packed.kind = PackedKind::kTime;
       return packed;
+    case RecordKind::kTensor:
+      if (raw.size() != 2 + NumberBytes(record.tensor.address) + NumberBytes(record.tensor.bytes)) break;
+      packed.kind = PackedKind::kTensor;
+      packed.address = record.tensor.address;
+      packed.bytes = record.tensor.bytes;
+      return packed;
+    case RecordKind::kTensorGone:
+      if (raw.size() != 2 + NumberBytes(record.tensor.address)) break;
+      packed.kind = PackedKind::kTensorGone;
+      packed.address = record.tensor.address;
+      return packed;
     default:
       break;
   }
@@ -114,16 +126,6 @@ PackedRecord ToPacked(const Record& record, std::string_view raw, uint32_t last_
 void AppendNumber(std::string* out, uint64_t value) {
   uint8_t buffer[trace::kMaxVarintBytes];
   out->append(reinterpret_cast<char*>(buffer), static_cast<size_t>(trace::PutVarint(buffer, value) - buffer));
-}
-
-absl::StatusOr<std::string> Compress(const std::string& bytes) {
-  constexpr int kLevel = 15;
-  if (bytes.empty()) return bytes;
-  std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  const size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), kLevel);
-  if (ZSTD_isError(size)) return absl::InternalError(absl::StrCat("zstd: ", ZSTD_getErrorName(size)));
-  out.resize(size);
-  return out;
 }
 
 }  // namespace
@@ -138,16 +140,11 @@ absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payl
   packed.first_tsc = payloads.front().first_tsc;
   const uint64_t tick = FindTick(payloads.front());
   BitEncoder encoder;
-  RecordCodec<BitEncoder> codec(&encoder, packed.first_tsc, tick, TableBits(packed.raw_bytes));
+  RecordCodec<BitEncoder> codec(&encoder, packed.first_tsc, tick, packed.raw_bytes);
   codec.CountCosts(costs);
-  std::string extensions;
   const auto add = [&](PackedRecord record) {
     codec.Code(&record);
     ++packed.record_count;
-    if (record.kind == PackedKind::kExtension) {
-      AppendNumber(&extensions, record.extension.size());
-      extensions += record.extension;
-    }
   };
   for (const EventsPayload& payload : payloads) {
     // The seam between two blocks: the second one's start is a time stamp of its own.
@@ -168,15 +165,8 @@ absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payl
   }
   PackedRecord end;
   codec.Code(&end);
-  absl::StatusOr<std::string> stored = Compress(extensions);
-  if (!stored.ok()) return stored.status();
-  if (costs != nullptr)
-    (*costs)[static_cast<size_t>(PackColumn::kExtension)] += 8.0 * static_cast<double>(stored->size());
   packed.bytes.push_back(static_cast<char>(kColumnsVersion));
   AppendNumber(&packed.bytes, tick);
-  AppendNumber(&packed.bytes, extensions.size());
-  AppendNumber(&packed.bytes, stored->size());
-  packed.bytes += *stored;
   packed.bytes += encoder.Finish();
   return packed;
 }

@@ -53,6 +53,10 @@ class RecordWriter {
         return writer_.Time(r.tsc);
       case PackedKind::kExtension:
         return !r.extension.empty() && writer_.Verbatim(r.extension);
+      case PackedKind::kTensor:
+        return writer_.Tensor({r.address, r.bytes});
+      case PackedKind::kTensorGone:
+        return writer_.TensorGone(r.address);
       case PackedKind::kEnd:
         break;
     }
@@ -80,65 +84,77 @@ class RecordWriter {
   trace::BlockWriter writer_;
 };
 
-// Extended records, each after its length.
-class ExtensionReader {
+// The extended records of version 3: compressed with zstd, each after its length.
+class StoredExtensions {
  public:
-  explicit ExtensionReader(std::string_view bytes)
-      : p_(reinterpret_cast<const uint8_t*>(bytes.data())), end_(p_ + bytes.size()) {}
+  // Takes them from the front of *packed. `most_bytes`: they may have.
+  absl::Status Load(uint64_t most_bytes, std::string_view* packed) {
+    const auto* const begin = reinterpret_cast<const uint8_t*>(packed->data());
+    const uint8_t* const end = begin + packed->size();
+    uint64_t size = 0, stored_size = 0;
+    const uint8_t* p = trace::GetVarint(begin, end, &size);
+    if (p != nullptr) p = trace::GetVarint(p, end, &stored_size);
+    if (p == nullptr || stored_size > static_cast<uint64_t>(end - p) || size > most_bytes)
+      return absl::DataLossError("cannot be as long as it says");
+    bytes_.resize(size);
+    const size_t got = stored_size == 0 ? 0 : ZSTD_decompress(bytes_.data(), size, p, stored_size);
+    if (ZSTD_isError(got) || got != size) return absl::DataLossError("extended records: zstd");
+    packed->remove_prefix(static_cast<size_t>(p - begin) + stored_size);
+    left_ = bytes_;
+    return absl::OkStatus();
+  }
 
-  bool AtEnd() const { return p_ == end_; }
+  bool AtEnd() const { return left_.empty(); }
   bool Next(std::string_view* extension) {
+    const auto* const p = reinterpret_cast<const uint8_t*>(left_.data());
     uint64_t size = 0;
-    const uint8_t* begin = trace::GetVarint(p_, end_, &size);
-    if (begin == nullptr || size > static_cast<uint64_t>(end_ - begin)) return false;
-    *extension = {reinterpret_cast<const char*>(begin), size};
-    p_ = begin + size;
+    const uint8_t* const begin = trace::GetVarint(p, p + left_.size(), &size);
+    if (begin == nullptr || size > static_cast<uint64_t>(p + left_.size() - begin)) return false;
+    left_.remove_prefix(static_cast<size_t>(begin - p));
+    *extension = left_.substr(0, size);
+    left_.remove_prefix(size);
     return true;
   }
 
  private:
-  const uint8_t* p_;
-  const uint8_t* end_;
+  std::string bytes_;
+  std::string_view left_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed) {
-  const uint8_t* p = reinterpret_cast<const uint8_t*>(packed.data());
-  const uint8_t* const end = p + packed.size();
-  const uint8_t version = p == end ? 0 : *p++;
+  const auto* const begin = reinterpret_cast<const uint8_t*>(packed.data());
+  const uint8_t version = packed.empty() ? 0 : *begin;
   if (version > kColumnsVersion) return absl::UnimplementedError("packed by a later version of Plateau");
-  if (version < kColumnsVersion) {
+  if (version < kColumnsZstdExtensions) {
     return absl::UnimplementedError("packed by a build before the first release; record and pack it again");
   }
-  uint64_t tick = 0, extension_bytes = 0, stored_bytes = 0;
-  for (uint64_t* number : {&tick, &extension_bytes, &stored_bytes}) {
-    if (p != nullptr) p = trace::GetVarint(p, end, number);
-  }
+  uint64_t tick = 0;
+  const uint8_t* const p = trace::GetVarint(begin + 1, begin + packed.size(), &tick);
+  if (p == nullptr || tick == 0) return absl::DataLossError("has no beginning");
+  packed.remove_prefix(static_cast<size_t>(p - begin));
   RecordWriter writer(header);
-  if (p == nullptr || tick == 0 || stored_bytes > static_cast<uint64_t>(end - p) ||
-      extension_bytes > writer.most_bytes()) {
-    return absl::DataLossError("cannot be as long as it says");
+  StoredExtensions stored;
+  if (version == kColumnsZstdExtensions) {
+    if (const absl::Status status = stored.Load(writer.most_bytes(), &packed); !status.ok()) return status;
   }
-  std::string extensions(extension_bytes, '\0');
-  const size_t size =
-      stored_bytes == 0 ? 0 : ZSTD_decompress(extensions.data(), extensions.size(), p, stored_bytes);
-  if (ZSTD_isError(size) || size != extension_bytes) return absl::DataLossError("extended records: zstd");
-  p += stored_bytes;
-  ExtensionReader extension_reader(extensions);
-  BitDecoder decoder({reinterpret_cast<const char*>(p), static_cast<size_t>(end - p)});
-  RecordCodec<BitDecoder> codec(&decoder, header.first_tsc, tick, TableBits(header.raw_bytes));
+  BitDecoder decoder(packed);
+  RecordCodec<BitDecoder> codec(&decoder, header.first_tsc, tick, header.raw_bytes, version);
   PackedRecord record;
-  for (uint64_t count = 0;; ++count) {
+  uint32_t count = 0;
+  for (;; ++count) {
     bool is_good = codec.Code(&record) && !decoder.overrun();
     if (is_good && record.kind == PackedKind::kEnd) break;
-    if (is_good && record.kind == PackedKind::kExtension) is_good = extension_reader.Next(&record.extension);
+    if (is_good && record.kind == PackedKind::kExtension && version == kColumnsZstdExtensions)
+      is_good = stored.Next(&record.extension);
     if (!is_good || !writer.Write(record)) {
       return absl::DataLossError(absl::StrCat("record ", count, " cannot be unpacked"));
     }
   }
-  if (!extension_reader.AtEnd()) return absl::DataLossError("extended records are left over");
+  if (!stored.AtEnd()) return absl::DataLossError("extended records are left over");
   if (!decoder.AtEnd()) return absl::DataLossError("bytes are left over");
+  if (count != header.record_count) return absl::DataLossError("has more or fewer records than it says");
   return writer.Take();
 }
 

@@ -54,7 +54,13 @@ class HeapCodec {
       state_.Remember(HashOf(h, 9));
       state_.Charge(PackColumn::kUnknownFree);
     } else {
-      if (!CodeObject(&object, heap)) return false;
+      const bool is_gone = gone_tensor_ != kNoObject && heap == Heap::kMalloc &&
+                           flags_.Flag(state_.coder, object == gone_tensor_, kGoneTensorFreed);
+      if (is_gone) {
+        object = gone_tensor_;
+      } else if (!CodeObject(&object, heap, 20 + h, &hits_)) {
+        return false;
+      }
       const ObjectModel::Object& o = objects_.Get(object);
       r->address = o.address;
       *bytes = o.bytes;
@@ -66,6 +72,7 @@ class HeapCodec {
       }
       state_.Remember(HashOf(o.class_id, 1));
     }
+    gone_tensor_ = kNoObject;
     if (heap == Heap::kMalloc) {
       last_freed_ = r->address;
       r->is_realloc = after_realloc_ =
@@ -75,19 +82,54 @@ class HeapCodec {
     return true;
   }
 
+  // Nearly always the object allocated last, in its full size.
+  void CodeTensor(PackedRecord* r) {
+    uint32_t object = objects_.newest();
+    const bool is_newest =
+        object != kNoObject &&
+        flags_.Flag(state_.coder, objects_.Get(object).address == r->address, kNewestIsTensor);
+    if (!is_newest) object = kNoObject;
+    r->address =
+        is_newest ? objects_.Get(object).address : CodeFarAddress(r->address, &last_tensor_, kTensorFar);
+    last_tensor_ = r->address;
+    const uint64_t bytes = is_newest ? objects_.Get(object).bytes : 0;
+    if (is_newest && flags_.Flag(state_.coder, r->bytes == bytes, kTensorFillsObject)) {
+      r->bytes = bytes;
+    } else {
+      r->bytes = numbers_.Number(state_.coder, r->bytes, kTensorBytes);
+    }
+  }
+  // False at damage.
+  bool CodeTensorGone(PackedRecord* r) {
+    uint32_t object = kEncodes ? objects_.Find(r->address, Heap::kMalloc) : kNoObject;
+    if (flags_.Flag(state_.coder, object == kNoObject, kUnknownTensor)) {
+      r->address = CodeFarAddress(r->address, &last_tensor_, kTensorFar);
+      return true;
+    }
+    if (!CodeObject(&object, Heap::kMalloc, 22, &tensor_hits_)) return false;
+    gone_tensor_ = object;
+    r->address = last_tensor_ = objects_.Get(object).address;
+    return true;
+  }
+
  private:
   static constexpr bool kEncodes = Coder::kEncodes;
   static constexpr size_t kOrders = 3;
   static constexpr size_t kSources = kOrders + 3;
   static constexpr size_t kReallocFlags = 1024;
   using Classes = GuessTable<uint32_t>;
+  using Hits = std::array<uint32_t, kSources>;  // of each source, 1 bit each
 
   enum FlagContext : size_t {
     kReallocAlloc,
     kOddAddress = kReallocAlloc + 2,
     kUnknown,
     kReallocFree = kUnknown + 128,
-    kFlagCount = kReallocFree + kReallocFlags,
+    kNewestIsTensor = kReallocFree + kReallocFlags,
+    kTensorFillsObject,
+    kUnknownTensor,
+    kGoneTensorFreed,
+    kFlagCount,
   };
   static constexpr size_t kWidths = 8;
   enum NumberContext : size_t {
@@ -96,7 +138,9 @@ class HeapCodec {
     kDepth,
     kUnknownFar,
     kRank = kUnknownFar + 2 * kWidths,
-    kNumberCount = kRank + 2
+    kTensorFar = kRank + 2,
+    kTensorBytes,
+    kNumberCount,
   };
 
   // Counts from the last one, in units of 16 where that is possible.
@@ -204,7 +248,8 @@ class HeapCodec {
   }
 
   // Guesses from what was allocated and freed before, then from the order of birth; then its place in it.
-  bool CodeObject(uint32_t* object, Heap heap) {
+  // `purpose`: what it is that happens to the object.
+  bool CodeObject(uint32_t* object, Heap heap, uint64_t purpose, Hits* hits) {
     std::array<uint32_t, kSources> tried;
     std::array<Guess<uint32_t>*, kOrders> guesses;
     bool is_found = false;
@@ -214,7 +259,7 @@ class HeapCodec {
       Chance* own = &source_chances_[source];
       if (source < kOrders) {
         Guess<uint32_t>* guess = guesses[source] =
-            free_guesses_[source].At(state_.HistoryHash(source, 20 + static_cast<uint64_t>(heap)));
+            free_guesses_[source].At(state_.HistoryHash(source, purpose));
         if (guess->Exists()) {
           candidate = objects_.Next(guess->value);
           trust = guess->Trust();
@@ -229,8 +274,8 @@ class HeapCodec {
       tried[source] = candidate;
       if (is_found || candidate == kNoObject || objects_.Get(candidate).heap != heap) continue;
       if (std::find(tried.begin(), tried.begin() + source, candidate) != tried.begin() + source) continue;
-      const size_t context = ((source * kTrusts + trust) * 8 + (hits_[source] & 7)) * 16 +
-                             (hits_[kOrders] & 3) * 4 + (hits_[kOrders + 1] & 3);
+      const size_t context = ((source * kTrusts + trust) * 8 + ((*hits)[source] & 7)) * 16 +
+                             ((*hits)[kOrders] & 3) * 4 + ((*hits)[kOrders + 1] & 3);
       is_found = object_flags_.Flag(state_.coder, *object == candidate, own, context);
       if (is_found) *object = candidate;
     }
@@ -242,7 +287,8 @@ class HeapCodec {
       if (objects_.Get(*object).heap != heap) return false;
     }
     for (size_t source = 0; source < kSources; ++source) {
-      if (tried[source] != kNoObject) hits_[source] = hits_[source] << 1 | (tried[source] == *object ? 1 : 0);
+      if (tried[source] != kNoObject)
+        (*hits)[source] = (*hits)[source] << 1 | (tried[source] == *object ? 1 : 0);
     }
     for (Guess<uint32_t>* guess : guesses) guess->Learn(objects_.Get(*object).class_id);
     return true;
@@ -264,10 +310,11 @@ class HeapCodec {
   FlagModel flags_{kFlagCount};
   NumberModel numbers_{kNumberCount};
   std::array<std::array<uint64_t, 2>, 2> last_unknown_ = {};  // of each heap, the newest first
-  std::array<uint32_t, kSources> hits_ = {};                  // of each source, 1 bit each
+  Hits hits_ = {}, tensor_hits_ = {};
+  uint32_t gone_tensor_ = kNoObject;  // since the last free
   size_t unknown_width_ = 0;
   uint64_t last_page_ = 0;
-  uint64_t last_address_ = 0, last_in_address_ = 0, last_freed_ = 0;
+  uint64_t last_address_ = 0, last_in_address_ = 0, last_freed_ = 0, last_tensor_ = 0;
   uint32_t outcomes_ = 0, pymalloc_hits_ = 0, unknowns_ = 0;
   bool after_realloc_ = false;
 };

@@ -21,6 +21,8 @@ enum class PackedKind : uint8_t {
   kTime,
   kExtension,
   kEnd,
+  kTensor,
+  kTensorGone,
 };
 
 struct PackedRecord {
@@ -34,7 +36,7 @@ struct PackedRecord {
   uint32_t node = 0, parent = 0, location = 0;  // location: of PCs and Python's too
   uint32_t module_or_code = 0;
   uint64_t offset = 0;
-  std::string_view extension;  // an extended record, verbatim; whoever codes the rest stores it
+  std::string_view extension;  // an extended record, verbatim
 };
 
 // What the bytes of a packed block are spent on.
@@ -50,6 +52,7 @@ enum class PackColumn : uint8_t {
   kNodeParent,
   kNodeLocation,
   kLocation,
+  kTensor,
   kExtension,
   kCount,
 };
@@ -65,6 +68,7 @@ inline constexpr std::array<const char*, kPackColumns> kPackColumnNames = {"kind
                                                                            "node parent",
                                                                            "node location",
                                                                            "location definition",
+                                                                           "tensor",
                                                                            "extended records"};
 
 // Bits of each column.

@@ -14,9 +14,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "analyzer/pack/bit_coder.h"
 #include "analyzer/pack/codec_state.h"
+#include "analyzer/pack/column_layout.h"
+#include "analyzer/pack/extension_codec.h"
 #include "analyzer/pack/guess.h"
 #include "analyzer/pack/heap_codec.h"
 #include "analyzer/pack/mixed_model.h"
@@ -30,16 +33,12 @@ namespace plateau {
 template <typename Coder>
 class RecordCodec {
  public:
-  // `tick`: most times are a multiple of it apart.
-  RecordCodec(Coder* coder, uint64_t first_tsc, uint64_t tick, int table_bits)
-      : state_{*coder},
-        tick_(tick),
-        last_tsc_(first_tsc),
-        stacks_(table_bits),
-        sites_(&state_, &stacks_, table_bits),
-        heap_(&state_, table_bits),
-        stack_codec_(&state_, &stacks_, table_bits),
-        kind_guesses_{GuessTable<PackedKind>(table_bits), GuessTable<PackedKind>(table_bits)} {}
+  // `tick`: most times are a multiple of it apart. `raw_bytes`: of the records, as the block's header says.
+  RecordCodec(Coder* coder, uint64_t first_tsc, uint64_t tick, uint32_t raw_bytes,
+              uint8_t version = kColumnsVersion)
+      : RecordCodec(coder, first_tsc, tick, TableBits(raw_bytes)) {
+    if (version > kColumnsZstdExtensions) extensions_.emplace(&state_, raw_bytes, TextTableBits(raw_bytes));
+  }
   RecordCodec(const RecordCodec&) = delete;
   RecordCodec& operator=(const RecordCodec&) = delete;
 
@@ -79,7 +78,18 @@ class RecordCodec {
       case PackedKind::kTime:
         CodeTime(r);
         break;
+      case PackedKind::kTensor:
+        heap_.CodeTensor(r);
+        state_.Charge(PackColumn::kTensor);
+        break;
+      case PackedKind::kTensorGone:
+        ok = heap_.CodeTensorGone(r);
+        state_.Charge(PackColumn::kTensor);
+        break;
       case PackedKind::kExtension:
+        ok = !extensions_.has_value() || extensions_->Code(&r->extension);
+        state_.Charge(PackColumn::kExtension);
+        break;
       case PackedKind::kEnd:
         break;
       default:
@@ -95,6 +105,16 @@ class RecordCodec {
   uint64_t last_tsc() const { return last_tsc_; }
 
  private:
+  RecordCodec(Coder* coder, uint64_t first_tsc, uint64_t tick, int table_bits)
+      : state_{*coder},
+        tick_(tick),
+        last_tsc_(first_tsc),
+        stacks_(table_bits),
+        sites_(&state_, &stacks_, table_bits),
+        heap_(&state_, table_bits),
+        stack_codec_(&state_, &stacks_, table_bits),
+        kind_guesses_{GuessTable<PackedKind>(table_bits), GuessTable<PackedKind>(table_bits)} {}
+
   // The kind that followed here the last time, by two ideas of "here"; otherwise its number.
   void CodeKind(PackedKind* kind) {
     const uint32_t last = state_.kinds & 15;
@@ -165,6 +185,7 @@ class RecordCodec {
   SiteCodec<Coder> sites_;
   HeapCodec<Coder> heap_;
   StackCodec<Coder> stack_codec_;
+  std::optional<ExtensionCodec<Coder>> extensions_;
   std::array<GuessTable<PackedKind>, 2> kind_guesses_;
   MixedFlags kind_flags_{2 * kTrusts * 16 * 16};
   FlagModel kind_tree_{256};

@@ -152,9 +152,17 @@ class Indexer {
     }
   }
 
+  // A packed file has a short header. When that is damaged, its first block tells: where it lies a long
+  // header has an offset of an extent, which is no magic.
+  uint64_t DataBegin() {
+    const bool is_packed = header_.header_bytes == trace::kPackedHeaderBytes ||
+                           StartsWithMagic(window_.View(trace::kPackedHeaderBytes, sizeof(uint32_t)));
+    return is_packed ? trace::kPackedHeaderBytes : trace::kHeaderBytes;
+  }
+
   void WalkData() {
     Progress progress(absl::StrCat("reading ", file_.path()), file_bytes_);
-    uint64_t offset = trace::kHeaderBytes;
+    uint64_t offset = DataBegin();
     while (offset < file_bytes_ && window_.status().ok()) {
       const uint64_t before = offset;
       if (const auto extent = extents_.find(offset); extent != extents_.end()) {

@@ -86,14 +86,13 @@ class Packer {
     trace::FileHeader header = reader_.header();
     header.version_major = trace::kVersionMajor;
     header.version_minor = trace::kVersionMinor;
+    header.header_bytes = trace::kPackedHeaderBytes;
     header.extent_count = 0;
     std::memset(header.extent_offset, 0, sizeof(header.extent_offset));
     header.ended_threads = reader_.summary().totals;  // the slots' counters have no other home now
     trace::SealHeader(&header);
-    std::string page(trace::kHeaderBytes, '\0');
-    std::memcpy(page.data(), &header, sizeof(header));
     PLATEAU_RETURN_IF_ERROR(file_.Open());
-    PLATEAU_RETURN_IF_ERROR(file_.Write(page.data(), page.size()));
+    PLATEAU_RETURN_IF_ERROR(file_.Write(&header, trace::kPackedHeaderBytes));
     Progress progress(absl::StrCat("packing ", reader_.path()), reader_.summary().file_bytes);
     const std::vector<Group> groups = FindGroups();
     const size_t workers = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostWorkers);
@@ -109,8 +108,7 @@ class Packer {
       }
     }
     header.data_end = file_.bytes();
-    std::memcpy(page.data(), &header, sizeof(header));
-    PLATEAU_RETURN_IF_ERROR(file_.Rewrite(page.data(), page.size()));
+    PLATEAU_RETURN_IF_ERROR(file_.Rewrite(&header, trace::kPackedHeaderBytes));
     PLATEAU_RETURN_IF_ERROR(file_.Finish());
     result_->bytes_after = file_.bytes();
     return absl::OkStatus();

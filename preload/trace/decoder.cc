@@ -19,7 +19,9 @@ HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header
   std::memcpy(header, data, size < sizeof(*header) ? size : sizeof(*header));
   if (size < offsetof(FileHeader, header_bytes)) return HeaderStatus::kTooShort;
   if (header->version_major > kVersionMajor) return HeaderStatus::kNewerVersion;
-  if (size < sizeof(*header)) return HeaderStatus::kTooShort;
+  const size_t bytes = header->header_bytes == kPackedHeaderBytes ? kPackedHeaderBytes : sizeof(*header);
+  if (size < bytes) return HeaderStatus::kTooShort;
+  std::memset(reinterpret_cast<uint8_t*>(header) + bytes, 0, sizeof(*header) - bytes);
   if (header->static_bytes < offsetof(FileHeader, pid) || header->static_bytes > sizeof(*header)) {
     return HeaderStatus::kDamaged;
   }

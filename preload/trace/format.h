@@ -99,6 +99,11 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) <= kHeaderBytes);
 static_assert(offsetof(FileHeader, data_end) % 8 == 0);
 
+// The header of a packed file has no list of extents: its blocks begin here. header_bytes says which it is.
+inline constexpr size_t kPackedHeaderBytes = 448;
+static_assert(offsetof(FileHeader, extent_offset) <= kPackedHeaderBytes &&
+              kPackedHeaderBytes % kBlockAlign == 0 && kPackedHeaderBytes < sizeof(FileHeader));
+
 inline constexpr uint32_t kBlockMagic = 0x314b4c50;  // "PLK1"
 
 enum class BlockType : uint8_t {

@@ -11,13 +11,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   plateau::trace::BlockHeader header{};
   header.raw_bytes = 4096;
   (void)plateau::UnpackColumns(header, bytes);
-  // The same as the decisions of a block: version, tick, no extended records.
+  // The same as the decisions of a block: version, tick and, in version 3, no extended records.
+  (void)plateau::UnpackColumns(header, std::string("\x04\x01", 2).append(bytes));
   (void)plateau::UnpackColumns(header, std::string("\x03\x01\x00\x00", 4).append(bytes));
 
   const auto packed = plateau::PackColumns({{1000, bytes}});
   if (!packed.ok()) return 0;
   header.raw_bytes = packed->raw_bytes;
   header.first_tsc = packed->first_tsc;
+  header.record_count = packed->record_count;
   if (!plateau::UnpackColumns(header, packed->bytes).ok()) std::abort();  // what was packed must come back
   return 0;
 }

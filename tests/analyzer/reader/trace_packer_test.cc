@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -92,6 +94,72 @@ TEST(TracePackerTest, DamagedTraceIsLeftAlone) {
   const std::string path = WriteTemporary("damaged.plt", bytes);
   EXPECT_EQ(PackTrace(path).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(std::filesystem::file_size(path), bytes.size());
+}
+
+TEST(TracePackerTest, DamagedHeaderCostsNoRecords) {
+  const std::string path = WriteTemporary("header.plt", TraceFromText(ManyRecords()));
+  const std::vector<std::string> before = Records(path);
+  ASSERT_TRUE(PackTrace(path).ok());
+  for (const size_t at : {offsetof(trace::FileHeader, pid), offsetof(trace::FileHeader, header_bytes)}) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put('\x55');
+    file.close();
+    EXPECT_EQ(Records(path), before);
+    EXPECT_TRUE((*TraceReader::Open(path))->summary().header_damaged);
+    EXPECT_EQ((*TraceReader::Open(path))->summary().damaged_blocks, 0u);
+  }
+}
+
+// Every kind of record that a program with Python and torch has.
+std::string VariedRecords() {
+  std::string text =
+      "info key=\"exe\" value=\"/usr/bin/python3.11\"\ninfo key=\"cmdline\" value=\"python3 train.py\"\n"
+      "module module=1 base=0x7f0000000000 begin=0x7f0000000000 bytes=1974096 path=\"/lib/libc.so.6\" "
+      "build_id=93ac61ec\n"
+      "code code=1 python=0x30b line=1 file=\"/srv/train.py\" name=\"<module>\" "
+      "table=f003010101d80b0f8008f00600171b\n"
+      "code code=2 python=0x30b line=9 file=\"/srv/train.py\" name=\"Trainer.fit\" "
+      "table=80008000f002010520f000010520\n"
+      "code code=3 python=0x308 line=70 file=\"/srv/old.py\" name=\"load\" table=0001060108ff\n";
+  for (int i = 1; i <= 30; ++i) {
+    const std::string n = std::to_string(i);
+    text += "pc location=" + n + " module=1 offset=" + std::to_string(100000 + i * 7919 % 5000) + "\n";
+    text += "node node=" + n + " parent=" + std::to_string(i / 2) + " location=" + n + "\n";
+  }
+  for (int i = 1; i <= 600; ++i) {
+    const std::string address = std::to_string(0x55550000 + i * 7919 % 1000 * 64);
+    const std::string small = std::to_string(0x66660000 + i % 40 * 48);
+    text += "@" + std::to_string(i * 1000) + " alloc address=" + address +
+            " bytes=" + std::to_string(i % 5 * 400) + " stack=" + std::to_string(i % 30 + 1) +
+            "\ntensor address=" + address + " bytes=" + std::to_string(i % 5 * 400) +
+            "\nalloc_in source=1 address=" + small + " bytes=48 stack=" + std::to_string(i % 7 + 1) +
+            "\nfree_in source=1 address=" + small + "\ntensor_gone address=" + address +
+            "\nfree address=" + address + "\n";
+    if (i % 50 == 0)
+      text += "mark kind=step source=record_function value=" + std::to_string(i / 50) + " name=\"Adam\"\n";
+    if (i % 200 == 0) {
+      text += "ledger rss_anon=" + std::to_string(i * 4096) + " threads=4\nseal\n";
+      text += "map address=0x7f1234560000 bytes=1048576 prot=3 flags=34 kind=anonymous stack=3\n";
+    }
+  }
+  return text;
+}
+
+TEST(TracePackerTest, ExtendedRecordsSurvive) {
+  const std::string path = WriteTemporary("varied.plt", TraceFromText(VariedRecords()));
+  const std::vector<std::string> before = Records(path);
+  EXPECT_GT(before.size(), 3600u);
+  ASSERT_TRUE(PackTrace(path).ok());
+  EXPECT_EQ(Records(path), before);
+}
+
+// The same trace as `plateau pack` wrote it when extended records were compressed with zstd and the header
+// took a page.
+TEST(TracePackerTest, TracePackedByVersion3IsStillRead) {
+  const std::string raw = WriteTemporary("before_version3.plt", TraceFromText(VariedRecords()));
+  EXPECT_EQ(Records(PLATEAU_PACKED_VERSION3), Records(raw));
+  EXPECT_TRUE(PackTrace(PLATEAU_PACKED_VERSION3)->was_packed);
 }
 
 TEST(TracePackerTest, CountersOfTheHeaderAreKept) {

@@ -129,6 +129,18 @@ TEST_F(FileHeaderTest, CutHeaderIsTooShort) {
   }
 }
 
+TEST_F(FileHeaderTest, HeaderOfAPackedFileEndsBeforeTheExtents) {
+  header_.header_bytes = kPackedHeaderBytes;
+  header_.clean_exit = 1;
+  header_.extent_offset[10] = 77;  // where a block lies already
+  SealHeader(&header_);
+  EXPECT_EQ(Read(), HeaderStatus::kOk);
+  EXPECT_EQ(Read(kPackedHeaderBytes), HeaderStatus::kOk);
+  EXPECT_EQ(read_.clean_exit, 1u);
+  EXPECT_EQ(read_.extent_offset[10], 0u);
+  EXPECT_EQ(Read(kPackedHeaderBytes - 1), HeaderStatus::kTooShort);
+}
+
 TEST_F(FileHeaderTest, LaterMajorVersionIsNamedAsSuch) {
   header_.version_major = kVersionMajor + 1;
   SealHeader(&header_);
