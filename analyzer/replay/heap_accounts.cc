@@ -28,36 +28,29 @@ HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions*
 // Bytes of one object that stands for several when it was sampled; a growth has no count of its own.
 inline void HeapAccounts::Born(const Change& change, uint64_t bytes) {
   const uint32_t row = RowOf(change.pool, change.stack);
-  const bool is_growth = change.kind == ChangeKind::kGrown;
+  const bool is_object = change.kind == ChangeKind::kBorn;
   const double weight = rates_.Weight(change.rate, bytes);
   const double size = static_cast<double>(bytes);
-  const double count = is_growth ? 0 : weight;
-  StackRow& r = totals_.row(row);
-  r.alloc_bytes += size * weight;
-  r.alloc_count += count;
   if (observer_ != nullptr) {
-    Observe({size, weight, r.site, bucket_, is_growth ? SiteChange::Kind::kGrow : SiteChange::Kind::kAlloc});
+    Observe({size, weight, totals_.rows().site(row), bucket_,
+             is_object ? SiteChange::Kind::kAlloc : SiteChange::Kind::kGrow});
   }
   AddToPool(change.pool, size * weight);
-  if (totals_.Add(row, size * weight, count)) result_.peak_bucket = bucket_;
+  if (totals_.Born(row, bytes, weight, is_object)) result_.peak_bucket = bucket_;
   high_bytes_ = std::max(high_bytes_, totals_.live_bytes());
 }
 
 inline void HeapAccounts::Died(const Change& change, uint64_t bytes) {
   const uint32_t row = RowOf(change.pool, change.stack);
+  const bool is_object = change.kind == ChangeKind::kDied;
   const double weight = rates_.Weight(change.rate, bytes);
   const double size = static_cast<double>(bytes);
-  const bool is_object = change.kind == ChangeKind::kDied;
-  const double count = is_object ? weight : 0;
-  StackRow& r = totals_.row(row);
-  r.free_count += count;
-  if (change.birth == bucket_) r.temporary_bytes += size * weight;
   if (observer_ != nullptr) {
-    Observe({size, weight, r.site, change.birth,
+    Observe({size, weight, totals_.rows().site(row), change.birth,
              is_object ? SiteChange::Kind::kFree : SiteChange::Kind::kFreePart});
   }
   result_.pools[static_cast<size_t>(change.pool)].live_bytes -= size * weight;
-  totals_.Remove(row, size * weight, count);
+  totals_.Died(row, bytes, weight, is_object, change.birth == bucket_);
 }
 
 inline void HeapAccounts::AddToPool(Pool pool, double bytes) {
@@ -101,7 +94,7 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
       tensor_count_ += count;
       tensor_bytes_ += count * static_cast<double>(bytes);
       if (observer_ != nullptr) {
-        const uint32_t site = totals_.row(RowOf(change.pool, change.stack)).site;
+        const uint32_t site = totals_.rows().site(RowOf(change.pool, change.stack));
         observer_->OnTensor(site, count, static_cast<double>(bytes), bucket_);
       }
       break;
@@ -112,7 +105,7 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
     case ChangeKind::kPlaced:
       options_.on_snapshot(change.birth,
                            {batch.details[change.bytes].address, bytes, rates_.Weight(change.rate, bytes),
-                            totals_.row(RowOf(change.pool, change.stack)).site});
+                            totals_.rows().site(RowOf(change.pool, change.stack))});
       break;
     case ChangeKind::kTick:
       Tick(batch.details[change.bytes].time);
@@ -171,8 +164,7 @@ void HeapAccounts::TakeRetained() {
   has_retained_ = true;
   observer_ = nullptr;
   if (bucket_ > options_.bucket_ends.size()) return;  // nothing comes any more: the rows themselves will do
-  retained_.reserve(totals_.rows().size());
-  for (const StackRow& row : totals_.rows()) retained_.push_back({row.live_bytes, row.live_count});
+  totals_.NoteRetained();
 }
 
 std::array<double, kPools> HeapAccounts::PoolBytes() const {
@@ -184,15 +176,9 @@ std::array<double, kPools> HeapAccounts::PoolBytes() const {
 ReplayResult HeapAccounts::Finish() {
   Tick(UINT64_MAX - 1);
   while (bucket_ < options_.bucket_ends.size()) CloseBucket();
-  const bool was_retained = has_retained_;
   CloseBucket();
   TakeRetained();
-  totals_.SettlePeaks();
   result_.stacks = totals_.TakeRows();
-  for (size_t i = 0; was_retained && i < result_.stacks.size(); ++i) {
-    result_.stacks[i].live_bytes = i < retained_.size() ? retained_[i].bytes : 0;
-    result_.stacks[i].live_count = i < retained_.size() ? retained_[i].count : 0;
-  }
   result_.peak_bytes = totals_.peak_bytes();
   result_.folded_events = static_cast<uint64_t>(folded_events_ + 0.5);
   AddLateLevels();
@@ -203,7 +189,7 @@ ReplayResult HeapAccounts::Finish() {
 void HeapAccounts::Show(const Change& change, const ChangeDetail& detail) {
   const uint32_t row = RowOf(change.pool, change.stack);
   const double p = rates_.Probability(change.rate, detail.bytes);
-  options_.on_retained({row, totals_.row(row).site, change.birth, static_cast<double>(detail.bytes) / p,
+  options_.on_retained({row, totals_.rows().site(row), change.birth, static_cast<double>(detail.bytes) / p,
                         change.flags & kChangePiece ? 0.0 : 1 / p, SampleVariance(p, detail.bytes),
                         (change.flags & kChangeTensor) != 0, detail.label, p == 1 ? detail.object_bytes : 0});
 }
@@ -211,24 +197,25 @@ void HeapAccounts::Show(const Change& change, const ChangeDetail& detail) {
 // Totals of a bucket that may be over: its level is put right in the end.
 void HeapAccounts::Fold(const FoldedPart& part) {
   const uint32_t row = RowOf(Pool::kHeap, part.stack);
-  StackRow& r = totals_.row(row);
+  const StackRows& rows = totals_.rows();
   FoldedPart p = part;
   p.bucket = std::min(p.bucket, bucket_);
   // Each event was rounded to whole bytes when it was folded; no more ends than there is.
-  p.free_bytes = std::min(p.free_bytes, std::max(r.live_bytes + p.alloc_bytes, 0.0));
-  p.free_count = std::min(p.free_count, std::max(r.live_count + p.alloc_count, 0.0));
+  p.free_bytes = std::min(p.free_bytes, std::max(rows.live_bytes(row) + p.alloc_bytes, 0.0));
+  p.free_count = std::min(p.free_count, std::max(rows.live_count(row) + p.alloc_count, 0.0));
   if (observer_ != nullptr) {
     const double mean_bytes = p.alloc_count > 0 ? p.alloc_bytes / p.alloc_count : 0;
     const double weight = rates_.Weight(rates_.current(), static_cast<uint64_t>(mean_bytes));
-    observer_->OnFolded(r.site, p, weight);
+    observer_->OnFolded(rows.site(row), p, weight);
   }
-  r.alloc_bytes += p.alloc_bytes;
-  r.alloc_count += p.alloc_count;
-  r.free_count += p.free_count;
-  r.temporary_bytes += std::min(p.free_bytes, p.alloc_bytes);
   const double change = p.alloc_bytes - p.free_bytes;
-  AddToPool(r.pool, change);
-  totals_.Add(row, change, p.alloc_count - p.free_count);
+  AddToPool(rows.pool(row), change);
+  totals_.Apply(row, {.live_bytes = change,
+                      .live_count = p.alloc_count - p.free_count,
+                      .alloc_bytes = p.alloc_bytes,
+                      .alloc_count = p.alloc_count,
+                      .free_count = p.free_count,
+                      .temporary_bytes = std::min(p.free_bytes, p.alloc_bytes)});
   high_bytes_ = std::max(high_bytes_, totals_.live_bytes());
   late_.Add(p.bucket, bucket_, change);
   folded_events_ += p.alloc_count + p.free_count;

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
@@ -56,11 +55,6 @@ class HeapAccounts {
   RateTable rates_;
   ReplayResult result_;
   StackTotals totals_;
-  struct Retained {
-    double bytes;
-    double count;
-  };
-  std::vector<Retained> retained_;  // by row
   bool has_retained_ = false;
   ReplayObserver* observer_;
   std::array<SiteChange, 256> observed_;  // the first observed_size_, all of this bucket

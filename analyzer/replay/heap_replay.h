@@ -39,7 +39,7 @@
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/folded_totals.h"
 #include "analyzer/replay/site_change.h"
-#include "analyzer/replay/stack_totals.h"
+#include "analyzer/replay/stack_rows.h"
 
 namespace plateau::replay {
 
@@ -129,7 +129,7 @@ struct LedgerLive {
 };
 
 struct ReplayResult {
-  std::vector<StackRow> stacks;      // live_bytes and live_count as of the end of last_bucket
+  StackRows stacks;                  // live_bytes and live_count as of the end of last_bucket
   std::vector<BucketLevel> buckets;  // one per bucket
   std::vector<LedgerLive> ledger;    // one per reading of Definitions::ledger
   std::array<PoolLevel, kPools> pools{};

@@ -28,7 +28,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/base/zeroed_array.h"
 #include "analyzer/replay/definitions.h"
-#include "analyzer/replay/stack_totals.h"
+#include "analyzer/replay/pool.h"
 
 namespace plateau::replay {
 

@@ -1,10 +1,10 @@
 // What each call stack allocated, holds, and held when the process was at its peak.
 //
-// A row is one stack within one pool. The share of the peak is exact without a copy of all rows at every new
-// maximum: a row remembers the peak it has last seen, and before it changes it notes what it held at the
-// latest one.
+// Finds the row of a stack within a pool by the stack's node, and knows what all rows hold together: that is
+// what the peak is the largest of.
 //
-// Amounts are weighted (doubles); in exact mode they are whole numbers below 2^53 and so exact.
+// Amounts are weighted (doubles); in exact mode they are whole numbers below 2^53 and so exact. Not
+// thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_STACK_TOTALS_H_
 #define PLATEAU_ANALYZER_REPLAY_STACK_TOTALS_H_
 
@@ -12,48 +12,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
+#include "analyzer/replay/pool.h"
 #include "analyzer/replay/stack_nodes.h"
+#include "analyzer/replay/stack_rows.h"
 
 namespace plateau::replay {
-
-// Where bytes come from. kArena, kFile and kReserved are totals only: they have no rows, because what is
-// inside arenas is counted by object, file pages belong to the page cache, and reserved address space is not
-// memory.
-enum class Pool : uint8_t { kHeap, kPython, kMmap, kShared, kArena, kFile, kReserved, kCount };
-inline constexpr size_t kPools = static_cast<size_t>(Pool::kCount);
-const char* PoolName(Pool pool);  // "host", "python", "mmap", "shared", "python arenas", "files", "reserved"
-constexpr bool HasRows(Pool pool) { return pool < Pool::kArena; }
-
-struct StackRow {
-  uint32_t node = 0;  // canonical stack node; 0: no stack
-  uint32_t site = 0;
-  Pool pool = Pool::kHeap;
-  uint32_t elsewhere = 0;  // the row of the same stack in another pool, plus 1; 0: none
-  uint64_t peak_seen = 0;
-  double live_bytes = 0;
-  double live_count = 0;
-  double peak_bytes = 0;  // valid when peak_seen is the latest peak, else live_bytes is
-  double alloc_bytes = 0;
-  double alloc_count = 0;
-  double free_count = 0;
-  double temporary_bytes = 0;  // born and freed in the same bucket
-};
 
 class StackTotals {
  public:
   // `nodes` of the trace.
-  explicit StackTotals(size_t nodes) : index_(std::max<size_t>(nodes, 1)) {
-    rows_.reserve(nodes + 1);
-    AdviseHugePages(rows_.data(), rows_.capacity() * sizeof(StackRow));
-  }
+  explicit StackTotals(size_t nodes) : index_(std::max<size_t>(nodes, 1)) { rows_.Reserve(nodes + 1); }
 
-  StackRow& row(uint32_t index) { return rows_[index]; }
-  const std::vector<StackRow>& rows() const { return rows_; }
-  std::vector<StackRow> TakeRows() { return std::move(rows_); }
+  const StackRows& rows() const { return rows_; }
+  StackRows TakeRows() { return std::move(rows_); }
 
   // The row of a stack, made with the site that `site_of(pool, node)` gives when it is new. `nodes`
   // maps those of the trace to those that rows have; an unknown one is 0.
@@ -62,7 +36,7 @@ class StackTotals {
                                         const SiteOf& site_of) {
     if (node < index_.size()) [[likely]] {
       const uint32_t row = index_[node];
-      if (row != 0 && rows_[row - 1].pool == pool) [[likely]]
+      if (row != 0 && rows_.pool(row - 1) == pool) [[likely]]
         return row - 1;
     }
     return FarRowOf(pool, node, nodes, site_of);
@@ -75,35 +49,28 @@ class StackTotals {
     if (node < index_.size()) PrefetchForWriting(&index_[node]);
   }
   void PrefetchRow(uint32_t node) {
-    if (node >= index_.size() || index_[node] == 0) return;
-    const StackRow* row = &rows_[index_[node] - 1];
-    PrefetchForWriting(row);
-    PrefetchForWriting(reinterpret_cast<const char*>(row + 1) - 1);
+    if (node < index_.size() && index_[node] != 0) rows_.Prefetch(index_[node] - 1);
   }
 
-  // Changes what a row holds. `count` is 0 for a part of an object. True when there is more now than ever.
-  bool Add(uint32_t index, double bytes, double count) {
-    StackRow& r = Touch(index);
-    r.live_bytes += bytes;
-    r.live_count += count;
-    live_bytes_ += bytes;
-    if (live_bytes_ <= peak_bytes_) return false;
-    peak_bytes_ = live_bytes_;
-    ++peak_;
-    return true;
+  // A block of `bytes` that stands for `weight` like it came to a row. Not an object: a part of one, without
+  // a count. True when there is more now than ever.
+  bool Born(uint32_t row, uint64_t bytes, double weight, bool is_object) {
+    rows_.Born(row, bytes, weight, is_object);
+    return Grow(static_cast<double>(bytes) * weight);
   }
-  void Remove(uint32_t index, double bytes, double count) {
-    StackRow& r = Touch(index);
-    r.live_bytes -= bytes;
-    r.live_count -= count;
-    live_bytes_ -= bytes;
+  void Died(uint32_t row, uint64_t bytes, double weight, bool is_object, bool is_temporary) {
+    rows_.Died(row, bytes, weight, is_object, is_temporary);
+    live_bytes_ -= static_cast<double>(bytes) * weight;
   }
+  bool Apply(uint32_t row, const StackRows::Change& change) {
+    rows_.Apply(row, change);
+    return Grow(change.live_bytes);
+  }
+  // What rows hold now is what they will say they held in the end.
+  void NoteRetained() { rows_.NoteRetained(); }
 
   double live_bytes() const { return live_bytes_; }
   double peak_bytes() const { return peak_bytes_; }
-
-  // Makes peak_bytes of every row valid. Call once at the end.
-  void SettlePeaks();
 
  private:
   static constexpr size_t kLargeRows = 4096;
@@ -115,32 +82,33 @@ class StackTotals {
     if (node >= index_.size()) node = 0;
     const uint32_t canonical = nodes.Canonical(node);
     uint32_t last = 0;
-    for (uint32_t row = index_[canonical]; row != 0; row = rows_[row - 1].elsewhere) {
+    for (uint32_t row = index_[canonical]; row != 0; row = rows_.link(row - 1)) {
       index_[node] = index_[canonical];
-      if (rows_[row - 1].pool == pool) return row - 1;
+      if (rows_.pool(row - 1) == pool) return row - 1;
       last = row;
     }
-    rows_.push_back({.node = canonical, .site = site_of(pool, canonical), .pool = pool});
-    const auto row = static_cast<uint32_t>(rows_.size());
-    (last == 0 ? index_[canonical] : rows_[last - 1].elsewhere) = row;
-    index_[node] = index_[canonical];
-    return row - 1;
-  }
-
-  StackRow& Touch(uint32_t index) {
-    StackRow& r = rows_[index];
-    if (r.peak_seen != peak_) {
-      r.peak_bytes = r.live_bytes;
-      r.peak_seen = peak_;
+    const uint32_t row = rows_.Add(pool, canonical, site_of(pool, canonical));
+    if (last == 0) {
+      index_[canonical] = row + 1;
+    } else {
+      rows_.Link(last - 1, row + 1);
     }
-    return r;
+    index_[node] = index_[canonical];
+    return row;
   }
 
-  std::vector<StackRow> rows_;
-  ZeroedArray<uint32_t> index_;  // by node: its first row + 1, 0 for none yet
+  bool Grow(double bytes) {
+    live_bytes_ += bytes;
+    if (live_bytes_ <= peak_bytes_) return false;
+    peak_bytes_ = live_bytes_;
+    rows_.NotePeak();
+    return true;
+  }
+
+  StackRows rows_;
+  ZeroedArray<uint32_t> index_;  // by node: its first row + 1, 0 for none yet; others are linked to that
   double live_bytes_ = 0;
   double peak_bytes_ = 0;
-  uint64_t peak_ = 1;
 };
 
 }  // namespace plateau::replay

@@ -19,7 +19,7 @@
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/device_ledger.h"
 #include "analyzer/replay/site_table.h"
-#include "analyzer/replay/stack_totals.h"
+#include "analyzer/replay/stack_rows.h"
 #include "analyzer/series/series_accumulator.h"
 #include "analyzer/series/tensor_series.h"
 #include "analyzer/verdict/evidence_bundle.h"

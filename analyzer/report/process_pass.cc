@@ -286,7 +286,7 @@ void DescribeSites(ProcessPass* pass) {
   std::iota(order.begin(), order.end(), 0);
   const auto weight = [pass](uint32_t site) {
     if (pass->rows.sites[site].typical == SiteRows::kNone) return 0.0;
-    const replay::StackRow& row = pass->Row(pass->rows.sites[site].typical);
+    const replay::StackRow row = pass->Row(pass->rows.sites[site].typical);
     return row.live_bytes + row.peak_bytes;
   };
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });

@@ -75,7 +75,7 @@ struct ProcessPass {
     return static_cast<size_t>(site_table->sites()[site].pool) >= replay::kPools;
   }
   // Rows of the heap, then rows of devices.
-  const replay::StackRow& Row(size_t row) const {
+  replay::StackRow Row(size_t row) const {
     return row < replay.stacks.size() ? replay.stacks[row] : device->rows()[row - replay.stacks.size()];
   }
   size_t row_count() const { return replay.stacks.size() + device->rows().size(); }

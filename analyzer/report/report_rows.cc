@@ -39,7 +39,7 @@ void ReportRows::AddRows(const ProcessPass& pass, size_t process) {
   const size_t max_stacks = options_.with_stacks ? options_.max_stacks : 0;
   size_t stacks = 0;
   for (const uint32_t row_index : OrderRows(pass, max_stacks)) {
-    const replay::StackRow& row = pass.Row(row_index);
+    const replay::StackRow row = pass.Row(row_index);
     const RowAmounts amounts(row);
     const bool is_device = pass.IsDeviceSite(row.site);
     if (is_device) {

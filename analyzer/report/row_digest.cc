@@ -42,7 +42,7 @@ class Digester {
 
  private:
   void AddRow(uint32_t index) {
-    const replay::StackRow& row = pass_.Row(index);
+    const replay::StackRow row = pass_.Row(index);
     SiteRows& site = digest_.sites[row.site];
     Take(index, index, &site);
     if (row.live_bytes > 0 && row.node != 0) TakeHolder(index, &site);
@@ -63,11 +63,11 @@ class Digester {
 
   void Take(uint32_t typical, uint32_t largest, SiteRows* site) const {
     const auto typical_weight = [this](uint32_t index) {
-      const replay::StackRow& row = pass_.Row(index);
+      const replay::StackRow row = pass_.Row(index);
       return std::tuple(row.live_bytes, row.peak_bytes, row.alloc_bytes);
     };
     const auto largest_weight = [this](uint32_t index) {
-      const replay::StackRow& row = pass_.Row(index);
+      const replay::StackRow row = pass_.Row(index);
       return std::tuple(row.live_bytes + row.peak_bytes, row.alloc_bytes);
     };
     if (typical != kNone &&

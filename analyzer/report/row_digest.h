@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/replay/stack_totals.h"
+#include "analyzer/replay/stack_rows.h"
 #include "analyzer/report/whole_number.h"
 
 namespace plateau::report {

@@ -19,7 +19,7 @@ struct Weighed {
 };
 
 Weighed Weigh(const ProcessPass& pass, uint32_t index) {
-  const replay::StackRow& row = pass.Row(index);
+  const replay::StackRow row = pass.Row(index);
   return {row.live_bytes + row.peak_bytes, row.alloc_bytes, index};
 }
 

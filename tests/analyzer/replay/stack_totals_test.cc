@@ -26,12 +26,38 @@ TEST(StackTotalsTest, AStackHasOneRowInEachPool) {
     const uint32_t row = totals.RowOf(pool, node, nodes, [&](Pool, uint32_t) { return ++asked; });
     const auto [it, is_new] = rows.try_emplace({pool, nodes.Canonical(node)}, row);
     ASSERT_EQ(it->second, row);
-    ASSERT_EQ(totals.row(row).pool, pool);
-    ASSERT_EQ(totals.row(row).node, nodes.Canonical(node));
-    ASSERT_EQ(totals.row(row).site, row + 1) << "the site is asked for once";
+    ASSERT_EQ(totals.rows()[row].pool, pool);
+    ASSERT_EQ(totals.rows()[row].node, nodes.Canonical(node));
+    ASSERT_EQ(totals.rows()[row].site, row + 1) << "the site is asked for once";
   }
   EXPECT_EQ(totals.rows().size(), rows.size());
   EXPECT_GT(rows.size(), 4 * 60u);
+}
+
+TEST(StackTotalsTest, AStackInTwoPoolsKeepsItsAmountsApart) {
+  StackNodes nodes;
+  nodes.Define(1, 0, 1);
+  nodes.Resize(2);
+  nodes.MergeEqual();
+  StackTotals totals(nodes.size());
+  const auto row_of = [&](Pool pool) {
+    return totals.RowOf(pool, 1, nodes, [](Pool, uint32_t) { return 0; });
+  };
+  EXPECT_TRUE(totals.Born(row_of(Pool::kHeap), 100, 1, true));
+  EXPECT_TRUE(totals.Born(row_of(Pool::kPython), 30, 1, true));
+  EXPECT_TRUE(totals.Born(row_of(Pool::kMmap), 5, 1, true));
+  totals.Died(row_of(Pool::kHeap), 100, 1, true, false);
+  EXPECT_FALSE(totals.Born(row_of(Pool::kPython), 1, 1, true));
+  EXPECT_EQ(totals.live_bytes(), 36);
+  EXPECT_EQ(totals.peak_bytes(), 135);
+  ASSERT_EQ(totals.rows().size(), 3u);
+  const StackRow heap = totals.rows()[0], python = totals.rows()[1], mmap = totals.rows()[2];
+  EXPECT_EQ(heap.pool, Pool::kHeap);
+  EXPECT_EQ(heap.live_bytes, 0);
+  EXPECT_EQ(heap.peak_bytes, 100);
+  EXPECT_EQ(python.live_bytes, 31);
+  EXPECT_EQ(python.peak_bytes, 30);
+  EXPECT_EQ(mmap.peak_bytes, 5);
 }
 
 }  // namespace

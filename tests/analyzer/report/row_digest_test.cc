@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kSites = 40;  // the first of them without a stack
 
 // Rows with few different amounts, so that many are equal.
-std::unique_ptr<ProcessPass> PassWithRows(size_t rows) {
+std::unique_ptr<ProcessPass> PassWithRows(size_t count) {
   auto pass = std::make_unique<ProcessPass>();
   for (uint32_t node = 1; node < kSites; ++node) pass->definitions.nodes.Define(node, 0, node);
   pass->definitions.nodes.Resize(kSites);
@@ -28,15 +28,20 @@ std::unique_ptr<ProcessPass> PassWithRows(size_t rows) {
   pass->device = std::make_unique<DeviceRows>(&pass->definitions, pass->site_table.get(), pass->series.get(),
                                               &pass->tensors, 1);
   std::mt19937 random(5);
-  for (size_t i = 0; i < rows; ++i) {
-    replay::StackRow row;
-    row.site = row.node = static_cast<uint32_t>(random() % kSites);
-    row.live_bytes = static_cast<double>(random() % 50) - 10;
-    row.peak_bytes = static_cast<double>(random() % 3);
-    row.alloc_bytes = static_cast<double>(random() % 1000);
-    row.alloc_count = 1;
-    row.free_count = static_cast<double>(random() % 2);
-    pass->replay.stacks.push_back(row);
+  std::vector<double> at_end;
+  for (size_t i = 0; i < count; ++i) {
+    replay::StackRows& rows = pass->replay.stacks;
+    const auto site = static_cast<uint32_t>(random() % kSites);
+    const uint32_t row = rows.Add(replay::Pool::kHeap, site, site);
+    at_end.push_back(static_cast<double>(random() % 50) - 10);
+    rows.Apply(row, {.live_bytes = static_cast<double>(random() % 3),
+                     .alloc_bytes = static_cast<double>(random() % 1000),
+                     .alloc_count = 1,
+                     .free_count = static_cast<double>(random() % 2)});
+  }
+  pass->replay.stacks.NotePeak();
+  for (uint32_t row = 0; row < count; ++row) {
+    pass->replay.stacks.Apply(row, {.live_bytes = at_end[row] - pass->replay.stacks.live_bytes(row)});
   }
   return pass;
 }

@@ -1,4 +1,4 @@
-#include "analyzer/replay/stack_totals.h"
+#include "analyzer/replay/pool.h"
 
 namespace plateau::replay {
 
@@ -7,10 +7,6 @@ const char* PoolName(Pool pool) {
                                            "python arenas", "files",  "reserved"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == kPools);
   return kNames[static_cast<size_t>(pool)];
-}
-
-void StackTotals::SettlePeaks() {
-  for (uint32_t i = 0; i < rows_.size(); ++i) Touch(i);
 }
 
 }  // namespace plateau::replay

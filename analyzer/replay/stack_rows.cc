@@ -1,0 +1,85 @@
+#include "analyzer/replay/stack_rows.h"
+
+#include <cmath>
+
+namespace plateau::replay {
+namespace {
+
+bool IsWholeUpTo(double amount, double most) {
+  return amount >= 0 && amount <= most && amount == std::floor(amount);
+}
+
+}  // namespace
+
+void StackRows::Widen(uint32_t row) {
+  Row& r = rows_[row];
+  if (r.is_wide) return;
+  const Retained retained = RetainedOf(row);
+  wide_.push_back({.live_bytes = static_cast<double>(r.live_bytes),
+                   .live_count = static_cast<double>(r.live_count),
+                   .peak_bytes = static_cast<double>(r.peak_bytes),
+                   .alloc_bytes = static_cast<double>(r.alloc_bytes),
+                   .alloc_count = static_cast<double>(r.alloc_count),
+                   .free_count = static_cast<double>(r.alloc_count - r.live_count),
+                   .temporary_bytes = static_cast<double>(r.temporary_bytes),
+                   .retained_bytes = static_cast<double>(retained.bytes),
+                   .retained_count = static_cast<double>(retained.count)});
+  r.is_wide = 1;
+  r.wide = static_cast<uint32_t>(wide_.size() - 1);
+}
+
+void StackRows::Link(uint32_t row, uint32_t to) {
+  Widen(row);
+  wide_[rows_[row].wide].link = to;
+}
+
+void StackRows::Apply(uint32_t row, const Change& change) {
+  Row& r = Touch(row);
+  if (!r.is_wide) {
+    const double live_bytes = r.live_bytes + change.live_bytes;
+    const double live_count = r.live_count + change.live_count;
+    const double alloc_bytes = r.alloc_bytes + change.alloc_bytes;
+    const double alloc_count = r.alloc_count + change.alloc_count;
+    const double temporary_bytes = r.temporary_bytes + change.temporary_bytes;
+    const bool fits = IsWholeUpTo(alloc_bytes, UINT32_MAX) && IsWholeUpTo(alloc_count, UINT16_MAX) &&
+                      IsWholeUpTo(live_bytes, alloc_bytes) && IsWholeUpTo(live_count, alloc_count) &&
+                      IsWholeUpTo(temporary_bytes, alloc_bytes - live_bytes) &&
+                      change.free_count == change.alloc_count - change.live_count;
+    if (fits) {
+      r.live_bytes = static_cast<uint32_t>(live_bytes);
+      r.live_count = static_cast<uint16_t>(live_count);
+      r.alloc_bytes = static_cast<uint32_t>(alloc_bytes);
+      r.alloc_count = static_cast<uint16_t>(alloc_count);
+      r.temporary_bytes = static_cast<uint32_t>(temporary_bytes);
+      return;
+    }
+    Widen(row);
+  }
+  WideRow& w = wide_[r.wide];
+  w.live_bytes += change.live_bytes;
+  w.live_count += change.live_count;
+  w.alloc_bytes += change.alloc_bytes;
+  w.alloc_count += change.alloc_count;
+  w.free_count += change.free_count;
+  w.temporary_bytes += change.temporary_bytes;
+}
+
+// As if every row had seen the latest peak, which is the first from here on.
+void StackRows::RenumberPeaks() {
+  for (uint32_t row = 0; row < rows_.size(); ++row) Touch(row).peak_seen = 1;
+  peak_ = 1;
+}
+
+void StackRows::NoteRetained() {
+  retained_.reserve(rows_.size());
+  for (const Row& r : rows_) {
+    retained_.push_back(r.is_wide ? Retained{0, 0} : Retained{r.live_bytes, r.live_count});
+  }
+  for (WideRow& w : wide_) {
+    w.retained_bytes = w.live_bytes;
+    w.retained_count = w.live_count;
+  }
+  has_retained_ = true;
+}
+
+}  // namespace plateau::replay
