@@ -152,11 +152,13 @@ class Packer {
     Packed packed;
     std::vector<LoadedBlock> blocks(group.end - group.begin);
     std::vector<EventsPayload> parts;
+    bool is_heap_only = true;
     for (size_t i = 0; i < blocks.size(); ++i) {
       LoadedBlock& block = blocks[i];
       PLATEAU_RETURN_IF_ERROR(reader_.Load(group.stream->blocks[group.begin + i], &block));
       parts.push_back({block.header.first_tsc, block.payload, block.header.delta_rules});
       packed.bytes_read += block.header.payload_bytes;
+      is_heap_only &= trace::IsHeapOnly(block.header);
     }
     PLATEAU_ASSIGN_OR_RETURN(PackedColumns columns,
                              PackColumns(parts, options_.count_costs ? &packed.costs : nullptr));
@@ -164,6 +166,7 @@ class Packer {
     trace::BlockHeader& header = packed.header;
     header.magic = trace::kBlockMagic;
     header.type = trace::BlockType::kColumns;
+    header.flags = is_heap_only ? trace::kBlockHeapOnly : 0;
     header.header_bytes = sizeof(header);
     header.delta_rules = trace::DeltaRules::kVersion3;
     header.stream = group.stream->stream;

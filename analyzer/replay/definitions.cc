@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/progress.h"
+#include "analyzer/replay/block_damage.h"
 #include "analyzer/replay/left_out_marks.h"
 #include "preload/trace/decoder.h"
 #include "preload/trace/varint.h"
@@ -188,6 +189,10 @@ class Collector {
     uint64_t bytes = 0;
     for (const reader::StreamIndex& stream : reader_.streams()) {
       for (const reader::BlockRef& ref : stream.blocks) {
+        if (trace::IsHeapOnly(ref.header)) {
+          Merge(ref, HarvestOfHeader(ref.header));
+          continue;
+        }
         blocks.push_back(&ref);
         bytes += ref.header.payload_bytes;
       }
@@ -212,14 +217,20 @@ class Collector {
   }
 
  private:
+  // Of a block that is left to the second pass, which tells when it cannot be read.
+  static Harvest HarvestOfHeader(const trace::BlockHeader& header) {
+    Harvest harvest;
+    harvest.last_tsc = header.last_tsc;
+    harvest.records = harvest.events = header.record_count;
+    return harvest;
+  }
+
   void ReadBlock(const reader::BlockRef& ref, reader::LoadedBlock* block) {
     Harvest harvest;
     const absl::Status status = reader_.Load(ref, block);
     if (!status.ok()) {
       const std::lock_guard lock(mutex_);
-      ++result_.summary.damaged_blocks;
-      result_.summary.damaged_bytes += ref.header.payload_bytes;
-      result_.summary.Note(std::string(status.message()));
+      CountUnloadable(ref, status, &result_.summary);
       return;
     }
     trace::RecordReader records(block->header, block->payload);
@@ -245,12 +256,7 @@ class Collector {
     }
     const std::lock_guard lock(mutex_);
     result_.summary.unknown_records += records.unknown_records();
-    if (records.damaged()) {
-      ++result_.summary.damaged_records;
-      result_.summary.Note(absl::StrCat(reader_.path(), ": block at offset ", ref.offset, ": record at byte ",
-                                        records.offset(),
-                                        " cannot be read; the rest of the block is skipped"));
-    }
+    if (records.damaged()) CountUnreadable(reader_, ref, records.offset(), &result_.summary);
     Merge(ref, std::move(harvest));
   }
 

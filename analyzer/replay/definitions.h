@@ -3,7 +3,8 @@
 //
 // A definition may stand in another thread's block than its first use, and a kill may have left it in a ring
 // slot: so all definitions are collected before any event is replayed. Blocks are read on all cores; the
-// result does not depend on the order in which they were.
+// result does not depend on the order in which they were. A block whose header says that it has events of
+// the heap alone is not read: its damage is left to the second pass.
 //
 // Memory: definitions, marks and ledger readings; no events. Immutable after CollectDefinitions().
 #ifndef PLATEAU_ANALYZER_REPLAY_DEFINITIONS_H_
@@ -100,7 +101,7 @@ struct Definitions {
       pymalloc_granules;  // address / kArenaGranuleBytes of what pymalloc handed out
   uint64_t first_tsc = 0;
   uint64_t last_tsc = 0;
-  uint64_t event_count = 0;
+  uint64_t event_count = 0;     // about: of a block that was not read, its records
   reader::ReadSummary summary;  // the reader's, with records counted
 
   static constexpr uint64_t kArenaGranuleBytes = 256 * 1024;

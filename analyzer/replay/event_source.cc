@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/replay/block_damage.h"
+
 namespace plateau::replay {
 
 EventSource::EventSource(const reader::TraceReader& reader, int threads) : reader_(reader) {
@@ -43,10 +45,28 @@ void EventSource::DecodeNext(std::unique_lock<std::mutex>* lock) {
   }
   lock->unlock();
   if (!block) block = std::make_unique<EventBlock>();
-  block->Decode(reader_, *plan_[i].ref).IgnoreError();  // then it is empty; counted by the first pass
-  lock->lock();
+  const reader::BlockRef& ref = *plan_[i].ref;
+  const absl::Status status = block->Decode(reader_, ref);  // empty after an error
+  // Each of its records is an event, unless there is damage. That of other blocks was counted by the first
+  // pass.
+  if (trace::IsHeapOnly(ref.header) && (!status.ok() || block->size() != ref.header.record_count)) {
+    reader::ReadSummary damage;
+    CountDamage(reader_, ref, &damage);
+    lock->lock();
+    damage_.emplace_back(i, std::move(damage));
+  } else {
+    lock->lock();
+  }
   ready_[i] = std::move(block);
   decoded_.notify_all();
+}
+
+reader::ReadSummary EventSource::damage() const {
+  std::vector<std::pair<size_t, reader::ReadSummary>> in_order = damage_;
+  std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  reader::ReadSummary sum;
+  for (const auto& [position, damage] : in_order) sum.Add(damage);
+  return sum;
 }
 
 void EventSource::Help() {

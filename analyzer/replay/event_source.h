@@ -23,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "analyzer/reader/trace_reader.h"
@@ -48,6 +49,9 @@ class EventSource {
 
   // Calls `take` with every run, in order. Once.
   void ForEachRun(const std::function<void(const EventRun&)>& take);
+
+  // What is wrong with blocks that the first pass did not read. After ForEachRun().
+  reader::ReadSummary damage() const;
 
   // Decodes a block that will be needed soon. False when there is none. From any thread.
   bool DecodeAhead();
@@ -81,6 +85,7 @@ class EventSource {
   std::vector<Planned> plan_;
   std::deque<Cursor> cursors_;
   size_t look_ahead_;
+  std::vector<std::pair<size_t, reader::ReadSummary>> damage_;  // by position in plan_; few
 
   std::mutex mutex_;
   std::condition_variable decoded_;

@@ -33,6 +33,7 @@ ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& de
   }
   matching.join();
   ReplayResult result = accounts.Finish();
+  result.damage = source.damage();
   result.events = matched.events;
   result.unknown_frees = matched.unknown_frees;
   result.late_frees = matched.late_frees;

@@ -142,6 +142,7 @@ struct ReplayResult {
   uint64_t live_table_bytes = 0;
   bool has_sampling = false;
   uint64_t folded_events = 0;
+  reader::ReadSummary damage;  // of blocks that the first pass did not read
 };
 
 ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& definitions,

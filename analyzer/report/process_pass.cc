@@ -159,6 +159,7 @@ void Replay(const series::PhaseMap& phases, const ProcessOptions& options, Proce
     ending.age_bytes[series::AgeBucket(last > object.birth ? last - object.birth : 0)] += object.bytes;
   };
   pass->replay = replay::ReplayHeap(*pass->reader, pass->definitions, replay_options);
+  pass->definitions.summary.Add(pass->replay.damage);
   pass->device_summary->Finish();
   pass->input.copy_on_write = copies.Finish();
   pass->endings.resize(pass->site_count());

@@ -18,7 +18,7 @@ void BlockWriter::Start(BlockHeader* header, uint8_t* payload, size_t capacity, 
   __atomic_store_n(&header->payload_bytes, 0u, __ATOMIC_RELEASE);
   header->magic = kBlockMagic;
   header->type = BlockType::kEvents;
-  header->flags = kBlockOpen;
+  header->flags = kBlockOpen | kBlockHeapOnly;
   header->header_bytes = sizeof(BlockHeader);
   header->stream = stream;
   header->record_count = 0;
@@ -67,7 +67,7 @@ bool BlockWriter::AllocIn(const AllocInRecord& record, uint64_t tsc) {
   before = last_.in_any_address = record.address;
   last_.in_bytes = record.bytes;
   *out_ = Tag(Op::kAllocIn, flags);
-  Commit(p);
+  CommitDefinition(p);
   return true;
 }
 

@@ -115,10 +115,15 @@ class BlockWriter {
   bool BranchNode(const NodeRecord& record, uint32_t distance);
   bool ExplicitNode(const NodeRecord& record);
   bool FinishNode(const NodeRecord& record, uint8_t code, uint8_t* end);
+  // Of a record that only matters when the heap is replayed; all others are committed by the next one.
   void Commit(uint8_t* new_end) {
     out_ = new_end;
     ++header_->record_count;
     __atomic_store_n(&header_->payload_bytes, static_cast<uint32_t>(new_end - payload_), __ATOMIC_RELEASE);
+  }
+  void CommitDefinition(uint8_t* new_end) {
+    header_->flags = kBlockOpen;
+    Commit(new_end);
   }
   bool ExtPythonLocation(const PythonLocationRecord& record);
   bool ExtAllocIn(const AllocInRecord& record);

@@ -68,7 +68,7 @@ bool BlockWriter::FinishNode(const NodeRecord& record, uint8_t code, uint8_t* en
   last_.node = last_.stack = record.node;
   last_.node_location = record.location;
   *out_ = Tag(Op::kNode, code);
-  Commit(end);
+  CommitDefinition(end);
   return true;
 }
 
@@ -82,7 +82,7 @@ bool BlockWriter::Pc(const PcRecord& record) {
   last_.location = record.location;
   last_.offset = record.offset;
   *out_ = Tag(Op::kPc, flags);
-  Commit(p);
+  CommitDefinition(p);
   return true;
 }
 
@@ -97,7 +97,7 @@ bool BlockWriter::PythonLocation(const PythonLocationRecord& record) {
   last_.location = record.location;
   last_.code = record.code;
   *out_ = Tag(Op::kPc, flags | kPcPython);
-  Commit(p);
+  CommitDefinition(p);
   return true;
 }
 

@@ -28,7 +28,9 @@ class BlockWriter::ExtRecord {
   ExtRecord(BlockWriter* writer, ExtKind kind, size_t payload_room)
       : ExtRecord(writer, static_cast<uint32_t>(kind), payload_room) {}
   ExtRecord(BlockWriter* writer, uint32_t kind, size_t payload_room)
-      : writer_(writer), length_bytes_(payload_room <= kShortPayloadBytes ? 1 : kMaxLengthBytes) {
+      : writer_(writer),
+        is_heap_only_(IsHeapOnly(static_cast<ExtKind>(kind))),
+        length_bytes_(payload_room <= kShortPayloadBytes ? 1 : kMaxLengthBytes) {
     if (!writer->HasRoom(1 + kMaxVarintBytes + kMaxLengthBytes + payload_room)) return;
     uint8_t* p = writer->out_;
     if (kind <= kLastInlineKind) {
@@ -67,12 +69,17 @@ class BlockWriter::ExtRecord {
       length_[1] = static_cast<uint8_t>(length >> 7) | 0x80;
       length_[2] = static_cast<uint8_t>(length >> 14);
     }
-    writer_->Commit(p_);
+    if (is_heap_only_) {
+      writer_->Commit(p_);
+    } else {
+      writer_->CommitDefinition(p_);
+    }
     return true;
   }
 
  private:
   BlockWriter* writer_;
+  bool is_heap_only_;
   size_t length_bytes_;
   uint8_t* length_ = nullptr;
   uint8_t* p_ = nullptr;
@@ -283,7 +290,7 @@ FoldRow* BlockWriter::FoldTableRow(uint32_t stack) {
   contents.stack = stack;
   std::memcpy(out_, &contents, sizeof(contents));
   auto* row = reinterpret_cast<FoldRow*>(out_);
-  Commit(out_ + sizeof(contents));
+  CommitDefinition(out_ + sizeof(contents));
   return row;
 }
 
@@ -306,7 +313,7 @@ bool BlockWriter::Ext(uint32_t kind, std::string_view payload) {
 bool BlockWriter::Verbatim(std::string_view record) {
   if (!HasRoom(record.size())) return false;
   std::memcpy(out_, record.data(), record.size());
-  Commit(out_ + record.size());
+  CommitDefinition(out_ + record.size());
   return true;
 }
 

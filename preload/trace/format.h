@@ -24,7 +24,7 @@ namespace plateau::trace {
 
 inline constexpr char kFileMagic[8] = {'\x89', 'P', 'L', 'T', '\r', '\n', '\x1a', '\n'};
 inline constexpr uint16_t kVersionMajor = 3;
-inline constexpr uint16_t kVersionMinor = 0;
+inline constexpr uint16_t kVersionMinor = 1;
 
 inline constexpr size_t kHeaderBytes = 4096;
 inline constexpr size_t kBlockAlign = 64;
@@ -120,7 +120,9 @@ enum class DeltaRules : uint32_t {
 };
 
 enum BlockFlags : uint8_t {
-  kBlockOpen = 1,  // still in its ring slot: payload_bytes is the committed length, crc32c is not valid
+  kBlockOpen = 1,      // still in its ring slot: payload_bytes is the committed length, crc32c is not valid
+  kBlockHeapOnly = 2,  // every record is ALLOC, FREE, FREE_IN, TIME or of a kind that IsHeapOnly();
+                       // since 3.1. Says nothing while the block is open
 };
 
 // `seq` counts the blocks of one stream from 0; a missing number is a gap. The same (stream, seq) may exist
@@ -143,6 +145,11 @@ struct BlockHeader {
   uint32_t reserved[3];
 };
 static_assert(sizeof(BlockHeader) == 64);
+
+// Whether nothing in the block needs to be known before the heap is replayed.
+constexpr bool IsHeapOnly(const BlockHeader& header) {
+  return (header.flags & (kBlockOpen | kBlockHeapOnly)) == kBlockHeapOnly;
+}
 
 // In front of the open block of a ring slot: what must survive a kill but belongs to no block.
 struct SlotHeader {
@@ -251,6 +258,14 @@ enum class ExtKind : uint32_t {
   kFoldTotals = 26,     // of one stack since folding began: counts in 1/256 and bytes
   kFoldRow = 27,        // the same as a FoldRow, raised in place: what is true when the recording ends
 };
+
+// Whether a record only matters when the heap is replayed, not to what must be known before. (ALLOC_IN does
+// not: where pymalloc's objects lie decides what a mapping was.)
+constexpr bool IsHeapOnly(ExtKind kind) {
+  return kind == ExtKind::kMap || kind == ExtKind::kUnmap || kind == ExtKind::kRemap ||
+         kind == ExtKind::kBreak || kind == ExtKind::kDevice || kind == ExtKind::kTensor ||
+         kind == ExtKind::kTensorGone || kind == ExtKind::kReallocCancel;
+}
 
 // A whole FOLD_ROW: of fixed width, so that in a block of nothing else every number is aligned and can be
 // raised by one store.

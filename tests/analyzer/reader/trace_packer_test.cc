@@ -68,6 +68,19 @@ TEST(TracePackerTest, EveryRecordSurvivesAndTheFileShrinks) {
   EXPECT_FALSE(std::filesystem::exists(path + ".packing"));
 }
 
+TEST(TracePackerTest, ABlockOfHeapOnlyBlocksIsHeapOnly) {
+  const std::string events = "@2000 alloc address=0x10 bytes=10001\nfree address=0x10\nseal\n";
+  const auto is_heap_only = [](const std::string& text) {
+    const std::string path = WriteTemporary("heap_only.plt", TraceFromText(text));
+    EXPECT_TRUE(PackTrace(path).ok());
+    const auto reader = TraceReader::Open(path);
+    EXPECT_EQ((*reader)->streams()[0].blocks.size(), 1u);
+    return trace::IsHeapOnly((*reader)->streams()[0].blocks[0].header);
+  };
+  EXPECT_TRUE(is_heap_only(events + events));
+  EXPECT_FALSE(is_heap_only(events + "node node=1 parent=0 location=5\nseal\n" + events));
+}
+
 TEST(TracePackerTest, OpenBlocksOfAKilledProcessArePackedToo) {
   const std::string path =
       WriteTemporary("killed.plt", TraceFromText("header pid=4194304\nalloc address=0x10 bytes=10001\nseal\n"
