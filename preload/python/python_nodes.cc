@@ -1,6 +1,7 @@
 #include "preload/python/python_nodes.h"
 
 #include <atomic>
+#include <cstring>
 
 #include "preload/definitions.h"
 #include "preload/python/code_table.h"
@@ -14,20 +15,40 @@ namespace {
 
 constexpr unsigned kLog2Locations = 16;
 
-struct KnownFrame {
+// A frame under its parent, and its node. All zero: none.
+struct alignas(128) KnownFrame {
   const void* code;
   uint32_t offset;
+  uint32_t parent;
   uint32_t node;
   CodeFingerprint fingerprint;
 };
 
+constexpr unsigned kLog2KnownFrames = 8;
+constexpr size_t kKnownFrames = size_t{1} << kLog2KnownFrames;
+constexpr size_t kKnownWays = 4;
+
 // What a walking thread keeps between two captures.
 struct ThreadMemory {
   uint32_t epoch;
-  uint32_t known_count;
-  bool known_truncated;
+  uint32_t turn;
   PythonFrame frames[kMaxPythonFrames];
-  KnownFrame known[kMaxPythonFrames];  // root first
+  KnownFrame known[kKnownFrames];
+};
+
+// The frames from the root to one of them, as a number that says where it is looked up. Made of what a walk
+// has found, so that no look-up has to wait for the one before.
+class Path {
+ public:
+  void Add(const PythonFrame& frame) {
+    hash_ = (hash_ ^ reinterpret_cast<uintptr_t>(frame.code) ^ uint64_t{frame.offset} << 44) *
+            0x9e3779b97f4a7c15u;
+    hash_ ^= hash_ >> 32;
+  }
+  size_t place() const { return hash_ & (kKnownFrames - 1); }
+
+ private:
+  uint64_t hash_ = 0;
 };
 
 constinit std::atomic<ThreadMemory*> g_memory{nullptr};
@@ -59,6 +80,32 @@ uint32_t InternKnown(const WalkScope& scope, const KnownFrame& frame, uint32_t p
   return location == 0 ? 0 : unwind::InternChild(thread, parent, location, sink);
 }
 
+bool IsKnown(const Layout& layout, const KnownFrame& known, const PythonFrame& frame, uint32_t parent) {
+  return known.code == frame.code && known.offset == frame.offset && known.parent == parent &&
+         HasFingerprint(layout, frame.code, known.fingerprint);
+}
+
+// The node of `frame` under `parent`: the thread's own when it is one of four at `place`, else from the
+// tables of the process. 0 when it could not be defined.
+uint32_t NodeOf(const WalkScope& scope, ThreadMemory* memory, size_t place, const PythonFrame& frame,
+                uint32_t parent, unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink) {
+  const Layout& layout = g_interpreter.layout;
+  KnownFrame* spare = &memory->known[place ^ memory->turn % kKnownWays];
+  for (size_t way = 0; way < kKnownWays; ++way) {
+    KnownFrame& known = memory->known[place ^ way];
+    if (IsKnown(layout, known, frame, parent)) [[likely]]
+      return known.node;
+    if (known.code != nullptr) continue;
+    spare = &known;
+    break;
+  }
+  ++memory->turn;
+  *spare = {frame.code, frame.offset, parent, 0, FingerprintOf(layout, frame.code)};
+  spare->node = InternKnown(scope, *spare, parent, thread, sink);
+  if (spare->node == 0) *spare = {};
+  return spare->node;
+}
+
 }  // namespace
 
 bool InitializePythonNodes() {
@@ -82,8 +129,8 @@ PythonStack WalkPythonStack(const WalkScope& scope) {
 
 uint32_t InternPythonFrame(const WalkScope& scope, const PythonFrame& frame, uint32_t parent,
                            unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink) {
-  return InternKnown(scope, {frame.code, frame.offset, 0, FingerprintOf(g_interpreter.layout, frame.code)},
-                     parent, thread, sink);
+  const CodeFingerprint fingerprint = FingerprintOf(g_interpreter.layout, frame.code);
+  return InternKnown(scope, {frame.code, frame.offset, parent, 0, fingerprint}, parent, thread, sink);
 }
 
 uint32_t InternCutMark(unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink) {
@@ -101,34 +148,27 @@ uint32_t InternPythonStack(const WalkScope& scope, const PythonStack& stack, unw
                            const unwind::DefinitionSink& sink) {
   ThreadMemory& memory = *MemoryOf(scope);
   const uint32_t epoch = g_epoch.load(std::memory_order_acquire);
-  if (memory.epoch != epoch || memory.known_truncated != stack.truncated) {
+  if (memory.epoch != epoch) [[unlikely]] {
+    if (memory.epoch != 0) memset(memory.known, 0, sizeof(memory.known));  // else it is new, and zero
     memory.epoch = epoch;
-    memory.known_truncated = stack.truncated;
-    memory.known_count = 0;
   }
   uint32_t node = 0;
   if (stack.truncated) {
     node = InternCutMark(thread, sink);
     if (node == 0) return 0;
   }
-  const Layout& layout = g_interpreter.layout;
-  bool is_unchanged = true;
-  for (size_t i = 0; i < stack.count; ++i) {
-    const PythonFrame& frame = stack.frames[stack.count - 1 - i];
-    KnownFrame& known = memory.known[i];
-    if (is_unchanged && i < memory.known_count && known.code == frame.code && known.offset == frame.offset &&
-        HasFingerprint(layout, frame.code, known.fingerprint)) {
-      node = known.node;
-      continue;
-    }
-    is_unchanged = false;
-    known = {frame.code, frame.offset, 0, FingerprintOf(layout, frame.code)};
-    memory.known_count = static_cast<uint32_t>(i);
-    node = InternKnown(scope, known, node, thread, sink);
-    if (node == 0) return 0;
-    known.node = node;
+  Path ahead;
+  for (size_t i = stack.count; i > 0; --i) {
+    ahead.Add(stack.frames[i - 1]);
+    const KnownFrame* known = &memory.known[ahead.place()];
+    __builtin_prefetch(known);
+    __builtin_prefetch(reinterpret_cast<const char*>(known) + sizeof(KnownFrame) / 2);
   }
-  memory.known_count = static_cast<uint32_t>(stack.count);
+  Path path;
+  for (size_t i = stack.count; i > 0 && (i == stack.count || node != 0); --i) {
+    path.Add(stack.frames[i - 1]);
+    node = NodeOf(scope, &memory, path.place(), stack.frames[i - 1], node, thread, sink);
+  }
   return node;
 }
 

@@ -2,9 +2,9 @@
 //
 //   node(parent, location)    location = (code id, byte offset)    code id by code_table.h
 //
-// Each thread remembers its last Python stack, root first, with the fingerprint of every code object in it.
-// What is unchanged from the root on keeps its nodes; only the frames above the first difference are looked
-// up.
+// Each thread remembers its most used frames, each under its parent and with the fingerprint of its code
+// object. A frame that is met there again, with code of the same fingerprint, is that node; only the others
+// are looked up in the tables that all threads share.
 //
 // Inside a hook, under the guard. What is new is defined through definitions.h before its id is used.
 // Allocates: never; InitializePythonNodes() maps memory. Locks: never.

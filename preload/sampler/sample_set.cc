@@ -3,34 +3,16 @@
 #include <type_traits>
 
 #include "preload/arena.h"
-#include "preload/system_call.h"
 
 namespace plateau {
 namespace {
 
 constexpr size_t kFirstCapacity = 128;  // less than a page
-constexpr uint8_t kSaturated = 255;
 
 }  // namespace
 
 constinit SampleSet g_sample_set;
 static_assert(std::is_trivially_destructible_v<SampleSet>);
-
-void SampleSet::Count(uintptr_t address) {
-  std::atomic<uint8_t>& counter = filter_[FilterIndex(address)];
-  uint8_t value = counter.load(std::memory_order_relaxed);
-  while (value != kSaturated &&
-         !counter.compare_exchange_weak(value, static_cast<uint8_t>(value + 1), std::memory_order_relaxed)) {
-  }
-}
-
-void SampleSet::Uncount(uintptr_t address) {
-  std::atomic<uint8_t>& counter = filter_[FilterIndex(address)];
-  uint8_t value = counter.load(std::memory_order_relaxed);
-  while (value != kSaturated && value != 0 &&
-         !counter.compare_exchange_weak(value, static_cast<uint8_t>(value - 1), std::memory_order_relaxed)) {
-  }
-}
 
 SampleSet::Entry* SampleSet::Find(Shard& shard, uintptr_t address) {
   if (shard.capacity == 0) return nullptr;
@@ -70,7 +52,7 @@ bool SampleSet::Insert(uintptr_t address, const SampledBlock& sample) {
   while (shard.entries[at].address != 0) at = (at + 1) & (shard.capacity - 1);
   shard.entries[at] = {address, sample};
   ++shard.count;
-  Count(address);
+  filter_.Count(address);
   return true;
 }
 
@@ -97,7 +79,7 @@ bool SampleSet::Erase(uintptr_t address, SampledBlock* sample) {
   if (entry == nullptr) return false;
   *sample = entry->sample;
   Remove(shard, entry);
-  Uncount(address);
+  filter_.Uncount(address);
   return true;
 }
 
@@ -115,8 +97,7 @@ size_t SampleSet::size() const {
 }
 
 void SampleSet::Clear() {
-  // Zero again, without touching each page.
-  sys::Call(SYS_madvise, sys::Arg(&filter_[0]), sizeof(filter_), MADV_DONTNEED);
+  filter_.Clear();
   for (Shard& shard : shards_) {
     shard.lock.Release();
     if (shard.entries != nullptr) ArenaUnmap(shard.entries, shard.capacity * sizeof(Entry));

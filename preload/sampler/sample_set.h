@@ -1,10 +1,9 @@
 // The live blocks that are in the trace, in default mode: what free() asks about every pointer.
 //
-//   free(p):  filter_[hash(p)] == 0   -> not sampled, 1 ns, the usual case
-//             else look into the table -> size and stack, and out of the set
+//   free(p):  not in the filter         -> not sampled, 1 ns, the usual case
+//             else look into the table  -> size and stack, and out of the set
 //
-// The filter counts how many members hash to a byte; a byte that reaches 255 stays there. The table is
-// sharded, each shard open addressing with its own lock and growth, from our own pages.
+// The table is sharded, each shard open addressing with its own lock and growth, from our own pages.
 //
 // Order: Insert() before the pointer reaches the program, Erase() before the real free, so no other thread
 // can meet the same address in between. Locks: one shard's, for a bounded time; when it stays busy the call
@@ -12,10 +11,10 @@
 #ifndef PLATEAU_PRELOAD_SAMPLER_SAMPLE_SET_H_
 #define PLATEAU_PRELOAD_SAMPLER_SAMPLE_SET_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/sampler/sample_filter.h"
 #include "preload/spin_lock.h"
 
 namespace plateau {
@@ -29,14 +28,11 @@ struct SampledBlock {
 
 class SampleSet {
  public:
-  static constexpr unsigned kLog2Filter = 18;
   static constexpr size_t kShards = 16;
 
   constexpr SampleSet() = default;
 
-  bool MayContain(uintptr_t address) const {
-    return filter_[FilterIndex(address)].load(std::memory_order_relaxed) != 0;
-  }
+  bool MayContain(uintptr_t address) const { return filter_.MayContain(address); }
 
   bool Insert(uintptr_t address, const SampledBlock& sample);
   // True when the block was a member; `sample` is what Insert() was given.
@@ -44,17 +40,11 @@ class SampleSet {
   bool Contains(uintptr_t address);
 
   // Sends the frees of `address` to the slow path, without making it a member.
-  void Watch(uintptr_t address) { Count(address); }
-  void Unwatch(uintptr_t address) { Uncount(address); }
+  void Watch(uintptr_t address) { filter_.Count(address); }
+  void Unwatch(uintptr_t address) { filter_.Uncount(address); }
 
-  // MayContain() for those who must not call into this class: the address is in it only if
-  // filter()[FilterIndex(address)] is not 0.
-  const std::atomic<uint8_t>* filter() const { return filter_; }
-  // The neighbours of a block have theirs in the same cache line: a program frees what lies close together.
-  static size_t FilterIndex(uintptr_t address) {
-    const uint64_t line = (address >> 10) * 0x9e3779b97f4a7c15u >> (64 - kLog2Filter + 6);
-    return static_cast<size_t>(line << 6 | (address >> 4 & 63));
-  }
+  // MayContain() for those who must not call into this class.
+  const SampleFilter* filter() const { return &filter_; }
 
   size_t size() const;
   // Only where no other thread uses the set: the child of a fork, or before recording begins.
@@ -81,10 +71,8 @@ class SampleSet {
   static Entry* Find(Shard& shard, uintptr_t address);
   static bool Grow(Shard& shard);
   static void Remove(Shard& shard, Entry* entry);
-  void Count(uintptr_t address);
-  void Uncount(uintptr_t address);
 
-  alignas(4096) std::atomic<uint8_t> filter_[size_t{1} << kLog2Filter] = {};
+  SampleFilter filter_;
   alignas(4096) Shard shards_[kShards] = {};
 };
 

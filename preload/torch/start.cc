@@ -18,7 +18,7 @@ namespace plateau {
 namespace internal {
 constinit std::atomic<bool> torch_is_on{false};
 constinit std::atomic<bool> torch_is_decided{false};
-constinit std::atomic<const std::atomic<uint8_t>*> recorded_blocks{nullptr};
+constinit std::atomic<const SampleFilter*> recorded_blocks{nullptr};
 }  // namespace internal
 
 namespace {
@@ -28,7 +28,7 @@ using internal::torch_is_on;
 
 constinit std::atomic<uint64_t> notices{0};
 constinit bool with_op_names = false;
-constinit const std::atomic<uint8_t>* sampled_blocks = nullptr;
+constinit const SampleFilter* sampled_blocks = nullptr;
 
 // Appends to a fixed buffer and cuts silently: a status line is not worth more.
 class Line {

@@ -10,15 +10,14 @@
 #ifndef PLATEAU_PRELOAD_TORCH_START_H_
 #define PLATEAU_PRELOAD_TORCH_START_H_
 
-#include <atomic>
-#include <cstdint>
-
 namespace plateau {
+
+class SampleFilter;
 
 struct TorchOptions {
   bool op_names = false;  // a kOp mark for every operator, about 150 ns each
   // SampleSet::filter() where only recorded blocks may be tagged; null: every tensor is.
-  const std::atomic<uint8_t>* recorded = nullptr;
+  const SampleFilter* recorded = nullptr;
 };
 
 void StartTorch(TorchOptions options = {});  // from the shim's constructor, after the trace is open

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/sampler/sample_set.h"
+#include "preload/sampler/sample_filter.h"
 
 namespace plateau {
 
@@ -20,7 +20,7 @@ namespace internal {
 extern std::atomic<bool> torch_is_on;       // StartTorch() was called
 extern std::atomic<bool> torch_is_decided;  // libtorch was seen, and was armed or refused
 // TorchOptions::recorded, once torch is decided; null: every tensor is reported.
-extern std::atomic<const std::atomic<uint8_t>*> recorded_blocks;
+extern std::atomic<const SampleFilter*> recorded_blocks;
 void NoticeTorchSlowly();
 }  // namespace internal
 
@@ -35,11 +35,10 @@ inline void NoticeTorch() {
 }
 
 // True for a storage that sampling left out, where a tag would change nothing: most small tensors. One load
-// decides whether this part is on, torch is known and tensors are sampled, another asks for the block.
+// decides whether this part is on, torch is known and tensors are sampled, the next ask for the block.
 inline bool IsLeftOut(const void* storage) {
-  const std::atomic<uint8_t>* recorded = internal::recorded_blocks.load(std::memory_order_relaxed);
-  return recorded != nullptr && recorded[SampleSet::FilterIndex(reinterpret_cast<uintptr_t>(storage))].load(
-                                    std::memory_order_relaxed) == 0;
+  const SampleFilter* recorded = internal::recorded_blocks.load(std::memory_order_relaxed);
+  return recorded != nullptr && !recorded->MayContain(reinterpret_cast<uintptr_t>(storage));
 }
 
 void RecordTorchStatus();

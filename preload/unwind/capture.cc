@@ -145,6 +145,10 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
   if (!ready.load(std::memory_order_relaxed)) [[unlikely]]
     return kNoStack;
   thread.CheckGeneration();
+  if (stop_address != 0) {
+    const uint32_t known = thread.walker_.KnownNodeAbove(registers, parent, stop_address);
+    if (known != 0) return known;
+  }
   const uint32_t unchanged = thread.walker_.Walk(registers, stop_address);
   uint32_t first = unchanged;
   const uint32_t depth = thread.walker_.depth();
@@ -181,7 +185,11 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
     }
     thread.walker_.SetNode(i, node);
   }
-  if (parent == 0 && stop_address == 0) thread.walker_.RememberNode(unchanged);
+  if (stop_address != 0) {
+    thread.walker_.RememberNodeAbove(parent, stop_address);
+  } else if (parent == 0) {
+    thread.walker_.RememberNode(unchanged);
+  }
   return node;
 }
 

@@ -11,12 +11,12 @@
 // mix with whole ones.
 //
 // Bounds, all fixed: rule table 2^14 slots of 32 B (then 2^17 and 2^19, mapped when needed), intern cache
-// 2^12 to 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (105 KiB
-// reserved; 110 B touched per frame of the deepest stack, 64 B per known leaf and 16 B per frame of that),
-// node ids in batches of 256, 2^32 node and location ids per process. Threads: a ThreadCapture belongs to one
-// thread; everything else is lock-free and shared. Reentrancy: the caller's guard must keep a capture from
-// interrupting another on the same thread. Allocates: maps its tables. Locks: never. errno: kept. Processors
-// other than x86-64: every stack is 0, "no stack".
+// 2^12 to 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (195 KiB
+// reserved; 110 B touched per frame of the deepest stack, 64 B per known leaf and 16 B per frame of that, 704
+// B per known branch), node ids in batches of 256, 2^32 node and location ids per process. Threads: a
+// ThreadCapture belongs to one thread; everything else is lock-free and shared. Reentrancy: the caller's
+// guard must keep a capture from interrupting another on the same thread. Allocates: maps its tables. Locks:
+// never. errno: kept. Processors other than x86-64: every stack is 0, "no stack".
 #ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 #define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 
@@ -83,8 +83,8 @@ class ThreadCapture {
 bool InitializeCapture();
 
 // Only the leaf side: the walk ends with the frame whose bytes hold `stop_address`, and hangs under `parent`.
-// For stacks whose root side is known otherwise (Python frames). The frames are in thread.walker().
-// `stop_address` 0 walks to the root.
+// For stacks whose root side is known otherwise (Python frames). When it is known, thread.walker() stays as
+// it was, else the frames are there. `stop_address` 0 walks to the root.
 uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, const DefinitionSink& sink,
                            uint32_t parent, uintptr_t stop_address);
 

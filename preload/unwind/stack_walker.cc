@@ -12,6 +12,8 @@ void StackWalker::Initialize(RuleTable* rules) {
   depth_ = 0;
   stack_[0] = {0, UINTPTR_MAX};
   known_.Clear();
+  branches_.Clear();
+  forgotten_walk_ = counters_.walks;
 }
 
 uint32_t StackWalker::Walk(const Registers& start, uintptr_t stop_address) {

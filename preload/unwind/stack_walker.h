@@ -19,8 +19,8 @@
 // signal stacks) a frame is under 1 MiB and each page is read only when its neighbour in the walk is on it or
 // the kernel says it is readable. Depth is capped at kMaxDepth, leaf side kept. Every end is named by
 // StackEnd. Reentrancy: one Walk() per walker at a time; the caller's guard sees to it. Allocates: never.
-// Locks: never. Memory: 105 KiB reserved, about 110 bytes touched per frame of the deepest stack, 64 per
-// known leaf and 16 per frame of that.
+// Locks: never. Memory: 195 KiB reserved, about 110 bytes touched per frame of the deepest stack, 64 per
+// known leaf and 16 per frame of that, 704 per known branch.
 #ifndef PLATEAU_PRELOAD_UNWIND_STACK_WALKER_H_
 #define PLATEAU_PRELOAD_UNWIND_STACK_WALKER_H_
 
@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "preload/unwind/known_branches.h"
 #include "preload/unwind/known_stacks.h"
 #include "preload/unwind/registers.h"
 #include "preload/unwind/rule_table.h"
@@ -63,7 +64,7 @@ class StackWalker {
 
   struct Counters {
     uint64_t walks = 0;
-    uint64_t known = 0;           // KnownNode() that needed no walk
+    uint64_t known = 0;           // KnownNode() and KnownNodeAbove() that needed no walk
     uint64_t stepped_frames = 0;  // those not proven from memory
     uint64_t slow_steps = 0;      // with all registers
     uint64_t ends[kStackEndCount] = {};
@@ -92,6 +93,11 @@ class StackWalker {
   // After a walk without stop address that kept `unchanged` frames, when all nodes are set.
   void RememberNode(uint32_t unchanged);
 
+  // The same for stacks that hang under `parent` from the frame that holds `stop_address` on: after a walk
+  // with that stop address, when all nodes are set.
+  uint32_t KnownNodeAbove(const Registers& start, uint32_t parent, uintptr_t stop_address);
+  void RememberNodeAbove(uint32_t parent, uintptr_t stop_address);
+
   // The last walk, root first.
   const Frame* frames() const { return stack_ + 1; }
   uint32_t depth() const { return depth_; }
@@ -106,8 +112,9 @@ class StackWalker {
   // One past the bytes of frame `index` (its CFA); of the root-most frame when it is known, else its rsp.
   uintptr_t Cfa(uint32_t index) const { return index == 0 ? root_cfa_ : At(index - 1).rsp; }
 
-  // Forgets the last walk. After code was unloaded its rules are no proof any more.
+  // Forgets the last walk and what is known. After code was unloaded its rules are no proof any more.
   void Forget() {
+    forgotten_walk_ = counters_.walks;
     depth_ = 0;
     has_foreign_frames_ = false;
   }
@@ -173,6 +180,7 @@ class StackWalker {
   }
   bool IsKnown(const KnownStacks::Entry& known, uintptr_t rbp) const;
   const KnownStacks::Entry* FindOtherWay(const Registers& start) const;
+  bool IsKnown(const KnownBranches::Entry& known, uintptr_t rbp) const;
   bool RbpChecksHold(uint32_t begin, uint32_t end) const;
   const uintptr_t* RbpSlot(uint32_t index) const;
   uintptr_t CallersRbp(uint32_t index, uint32_t proven_from, uintptr_t rbp) const;
@@ -199,6 +207,7 @@ class StackWalker {
   StackEnd end_ = StackEnd::kOutermost;
   bool has_foreign_frames_ = false;  // since Forget(), a frame of another stack can be proven by its slots
   bool root_is_final_ = false;       // the rule of frame 0 alone ends the walk; no memory to look at
+  uint64_t forgotten_walk_ = 0;      // what this and earlier walks have taught is no proof
   Counters counters_;
   // The last stack, root first. Before the root is a sentinel, above every stack.
   Frame stack_[1 + kMaxDepth];
@@ -207,6 +216,7 @@ class StackWalker {
   WordCheck rbp_checks_[kMaxDepth];  // in the order of the frames; most frames have none
   FreshFrame fresh_[kMaxDepth];      // new frames of the walk in progress, leaf first
   KnownStacks known_;
+  KnownBranches branches_;
 };
 
 }  // namespace plateau::unwind

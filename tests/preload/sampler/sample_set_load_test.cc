@@ -60,5 +60,18 @@ TEST_F(SampleSetLoadTest, FilterIsSelective) {
   EXPECT_LT(positive, kOthers / 100);  // 1000 of 2^18 counters are in use
 }
 
+TEST_F(SampleSetLoadTest, NeighboursOfAMemberAreNotAsked) {
+  constexpr uintptr_t kPage = 0x7f12'3456'7000;
+  set_.Insert(kPage + 0x400, BlockOf(1));
+  set_.Insert(kPage + 0x800, BlockOf(1));
+  for (uintptr_t offset = 0; offset < 0x1000; offset += 16) {
+    EXPECT_EQ(set_.MayContain(kPage + offset), offset == 0x400 || offset == 0x800) << offset;
+  }
+  SampledBlock block;
+  EXPECT_TRUE(set_.Erase(kPage + 0x400, &block));
+  EXPECT_FALSE(set_.MayContain(kPage + 0x400));
+  EXPECT_TRUE(set_.MayContain(kPage + 0x800));
+}
+
 }  // namespace
 }  // namespace plateau

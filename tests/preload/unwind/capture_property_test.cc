@@ -53,6 +53,14 @@ class Comparison {
     busy_ = false;
   }
 
+  // The same for the part above the frame that holds `stop_address`, under `parent`.
+  [[gnu::noinline]] void CheckAbove(uint32_t parent, uintptr_t stop_address) {
+    if (busy_) return;
+    busy_ = true;
+    CompareAbove(CallerRegisters(), parent, stop_address);
+    busy_ = false;
+  }
+
   uint64_t captures = 0;
   uint64_t frames = 0;
   uint64_t wrong = 0;            // a frame that differs
@@ -86,6 +94,26 @@ class Comparison {
     }
     if (resolved_.size() < reference_.depth && !IsTruncation(end) && missing++ == 0) Explain();
     if (resolved_.size() > reference_.depth && reference_short++ == 0) Explain();
+  }
+
+  [[gnu::noinline]] void CompareAbove(const Registers& registers, uint32_t parent, uintptr_t stop_address) {
+    const uint32_t stack = CaptureStackAbove(capture_, registers, Recording().sink(), parent, stop_address);
+    ReadReferenceStack(registers, &reference_);
+    ++captures;
+    std::vector<uintptr_t> expected;
+    for (unsigned i = 0; i < reference_.depth; ++i) {
+      const ReferenceFrame& frame = reference_.frames[i];
+      expected.push_back(frame.pc + (frame.is_exact ? 1 : 0));
+      if (i + 1 < reference_.depth && stop_address >= frame.rsp &&
+          stop_address < reference_.frames[i + 1].rsp) {
+        break;
+      }
+    }
+    frames += expected.size();
+    Recording().Resolve(parent, &resolved_);
+    expected.insert(expected.end(), resolved_.begin(), resolved_.end());
+    Recording().Resolve(stack, &resolved_);
+    if (resolved_ != expected && wrong++ == 0) Explain();
   }
 
   // Of the frame so far from the leaf; `otherwise` when the stack was known and needed no walk.
@@ -278,6 +306,71 @@ TEST(CapturePropertyTest, KnownStacksHaveNoWrongFrame) {
   EXPECT_GT(totals.known, totals.captures / 16);
   EXPECT_GT(totals.throws, 0u);
   EXPECT_GT(totals.jumps, 0u);
+}
+
+// Captures above an object from one place, through callers that differ in nothing but where they are: every
+// branch of so many frames has the same leaf.
+struct Above {
+  Comparison* comparison;
+  uint32_t parent;
+  uintptr_t stop_address;
+};
+[[gnu::noinline]] void LeafAbove(const Above& above) {
+  above.comparison->CheckAbove(above.parent, above.stop_address);
+  asm volatile("" : : : "memory");
+}
+template <int kWhich>
+[[gnu::noinline]] void BranchAbove(const Above& above, uint64_t random, int frames) {
+  if (frames == 0) {
+    LeafAbove(above);
+  } else if (random % 2 != 0) {
+    BranchAbove<1>(above, random / 2, frames - 1);
+  } else {
+    BranchAbove<0>(above, random / 2, frames - 1);
+  }
+  asm volatile("" : : "i"(kWhich) : "memory");
+}
+
+// The same branches under several parents, above an object of a frame near by or of one far away.
+TEST(CapturePropertyTest, KnownBranchesHaveNoWrongFrame) {
+  ASSERT_TRUE(InitializeCapture());
+  Totals totals;
+  auto comparison = std::make_unique<Comparison>();
+  auto parents_capture = std::make_unique<ThreadCapture>();
+  parents_capture->Initialize();
+  const DefinitionSink sink = Recording().sink();
+  uint32_t parents[3] = {};
+  for (uint32_t& parent : parents) {
+    const uint32_t location = NewLocationId();
+    sink.Location({location, 0, 0x1000 + location});
+    parent = InternChild(*parents_capture, &parent == parents ? 0 : parents[0], location, sink);
+  }
+  CallTree::Plugins plugins;
+  plugins.paths[0] = PLATEAU_PLUGIN_SMALL;
+  plugins.paths[1] = PLATEAU_PLUGIN_LARGE;
+  plugins.after_unload = [] {
+    BumpGeneration(Recording().sink());
+    unw_flush_cache(unw_local_addr_space, 0, 0);
+  };
+  volatile char far[16] = {};
+  uint64_t random = 1;
+  CallTree tree(5, SupportedOptions(), plugins, [&] {
+    volatile char near[16] = {};
+    for (int i = 0; i < 48; ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      const uint64_t which = random >> 40;
+      const auto stop_address = reinterpret_cast<uintptr_t>(which % 4 != 0 ? near : far);
+      BranchAbove<0>({comparison.get(), parents[which / 4 % 3], stop_address}, which >> 8,
+                     which % 32 == 0 ? 50 : 2 + which / 16 % 2);
+    }
+  });
+  while (comparison->captures < WantedCaptures() / 2) tree.Run();
+  totals.Add(*comparison, tree.counts());
+  totals.Print("known branches");
+  ExpectExact(totals);
+  EXPECT_GT(totals.known, totals.captures / 8);
+  EXPECT_LT(totals.known, totals.captures);
+  EXPECT_GT(totals.reloads, 0u);
 }
 
 Comparison* interrupted = nullptr;

@@ -231,6 +231,72 @@ TEST_F(CaptureTest, StopsAtTheFrameThatHoldsTheAddress) {
   EXPECT_EQ(Recording().Resolve(CaptureAbove(*capture_, sink_, parent, mine, 3)).size(), 5u);
 }
 
+TEST_F(CaptureTest, BranchIsKnownUnderItsParentUntilItIsForgotten) {
+  volatile char mine[16] = {};
+  uint32_t parents[2];
+  for (uint32_t& parent : parents) {
+    const uint32_t location = NewLocationId();
+    sink_.Location({location, 0, 0x777000 + location});
+    parent = InternChild(*capture_, 0, location, sink_);
+  }
+  uint32_t stacks[6];
+  for (int i = 0; i < 6; ++i) stacks[i] = CaptureAbove(*capture_, sink_, parents[i % 2], mine, 3);
+  EXPECT_NE(stacks[0], stacks[1]);
+  for (int i = 2; i < 6; ++i) EXPECT_EQ(stacks[i], stacks[i - 2]) << i;
+  EXPECT_EQ(capture_->walker().counters().known, 4u);
+  EXPECT_EQ(capture_->walker().counters().walks, 2u);
+  // Another object of the same frame is another question, and a thread that begins again knows nothing.
+  CaptureAbove(*capture_, sink_, parents[0], mine + 1, 3);
+  EXPECT_EQ(capture_->walker().counters().walks, 3u);
+  capture_->Initialize();
+  CaptureAbove(*capture_, sink_, parents[0], mine, 3);
+  EXPECT_EQ(capture_->walker().counters().walks, 4u);
+}
+
+// As with CaptureWithPadding(): the same leaf, and its caller is elsewhere for every `padding`.
+[[gnu::noinline]] uint32_t CaptureAboveUnderRoom(ThreadCapture& capture, const DefinitionSink& sink,
+                                                 uint32_t parent, const volatile void* object, size_t bytes) {
+  void* room = __builtin_alloca(bytes);
+  asm volatile("" : : "r"(room) : "memory");
+  const uint32_t result = CaptureAbove(capture, sink, parent, object, 0);
+  asm volatile("" : : "r"(room) : "memory");
+  return result;
+}
+[[gnu::noinline]] uint32_t CaptureAboveHere(ThreadCapture& capture, const DefinitionSink& sink,
+                                            uint32_t parent, const volatile void* object, size_t padding) {
+  constexpr size_t kRoom = 2048;
+  void* room = __builtin_alloca(padding);
+  asm volatile("" : : "r"(room) : "memory");
+  uint32_t result;
+  if (padding == 16) {
+    result = CaptureAboveUnderRoom(capture, sink, parent, object, kRoom - padding);
+    asm volatile("# near" : : : "memory");
+  } else {
+    result = CaptureAboveUnderRoom(capture, sink, parent, object, kRoom - padding);
+    asm volatile("# far" : : : "memory");
+  }
+  return result;
+}
+
+TEST_F(CaptureTest, BranchWithAnotherFramePointerIsAnotherBranch) {
+  volatile char mine[16] = {};
+  const uint32_t location = NewLocationId();
+  sink_.Location({location, 0, 0x999000});
+  const uint32_t parent = InternChild(*capture_, 0, location, sink_);
+  // Nothing else is called in between: what it leaves on the stack would tell them apart.
+  uint32_t stacks[6];
+  int count = 0;
+  for (size_t padding : {16, 16, 1024, 16, 1024, 1024}) {
+    stacks[count++] = CaptureAboveHere(*capture_, sink_, parent, mine, padding);
+  }
+  for (uint32_t stack : stacks) EXPECT_EQ(Recording().Resolve(stack).size(), 4u);
+  EXPECT_EQ(stacks[0], stacks[1]);
+  EXPECT_NE(stacks[0], stacks[2]);
+  EXPECT_EQ(stacks[0], stacks[3]);
+  EXPECT_EQ(stacks[2], stacks[4]);
+  EXPECT_GE(capture_->walker().counters().known, 3u);
+}
+
 TEST_F(CaptureTest, ErrnoIsKept) {
   errno = 4242;
   CaptureStack(*capture_, CallerRegisters(), sink_);

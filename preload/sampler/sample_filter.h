@@ -1,0 +1,71 @@
+// Which addresses are surely in no set: what free() asks about every pointer.
+//
+//   free(p):  regions_[page of p] == 0    -> not in the set: a load from a table that stays in the first
+//   cache
+//             blocks_[p] == 0             -> not in the set, or another one in its page is
+//             else                        -> perhaps
+//
+// Both count how many members hash to a byte; a byte that reaches 255 stays there. Neighbours have their
+// bytes in the same cache line: a program frees what lies close together.
+//
+// Any number of threads. A member is counted before its pointer reaches the program, so whoever has the
+// pointer sees it. Allocates: never. Locks: never. Constant-initialised.
+#ifndef PLATEAU_PRELOAD_SAMPLER_SAMPLE_FILTER_H_
+#define PLATEAU_PRELOAD_SAMPLER_SAMPLE_FILTER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace plateau {
+
+class SampleFilter {
+ public:
+  bool MayContain(uintptr_t address) const {
+    return regions_[RegionIndex(address)].load(std::memory_order_relaxed) != 0 &&
+           blocks_[BlockIndex(address)].load(std::memory_order_relaxed) != 0;
+  }
+
+  void Count(uintptr_t address) {
+    Change(&blocks_[BlockIndex(address)], 1);
+    Change(&regions_[RegionIndex(address)], 1);
+  }
+  void Uncount(uintptr_t address) {
+    Change(&regions_[RegionIndex(address)], -1);
+    Change(&blocks_[BlockIndex(address)], -1);
+  }
+
+  // Only where no other thread uses it.
+  void Clear();
+
+ private:
+  static constexpr unsigned kLog2Regions = 14;
+  static constexpr unsigned kLog2Blocks = 18;
+  static constexpr unsigned kLog2Line = 6;
+  static constexpr uint8_t kSaturated = 255;
+
+  // A byte for each unit of 2^kLog2Unit bytes, 64 units to a line.
+  template <unsigned kLog2Bytes, unsigned kLog2Unit>
+  static size_t IndexOf(uintptr_t address) {
+    const uint64_t line =
+        (address >> (kLog2Unit + kLog2Line)) * 0x9e3779b97f4a7c15u >> (64 - kLog2Bytes + kLog2Line);
+    return static_cast<size_t>(line << kLog2Line | (address >> kLog2Unit & 63));
+  }
+  static size_t RegionIndex(uintptr_t address) { return IndexOf<kLog2Regions, 12>(address); }
+  static size_t BlockIndex(uintptr_t address) { return IndexOf<kLog2Blocks, 4>(address); }
+
+  static void Change(std::atomic<uint8_t>* counter, int change) {
+    uint8_t value = counter->load(std::memory_order_relaxed);
+    while (value != kSaturated && (value != 0 || change > 0) &&
+           !counter->compare_exchange_weak(value, static_cast<uint8_t>(value + change),
+                                           std::memory_order_relaxed)) {
+    }
+  }
+
+  alignas(4096) std::atomic<uint8_t> regions_[size_t{1} << kLog2Regions] = {};
+  std::atomic<uint8_t> blocks_[size_t{1} << kLog2Blocks] = {};
+};
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_SAMPLER_SAMPLE_FILTER_H_
