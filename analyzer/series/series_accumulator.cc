@@ -1,6 +1,7 @@
 #include "analyzer/series/series_accumulator.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -9,11 +10,26 @@ namespace {
 
 constexpr int64_t kOldSteps = 2;  // a block that lives this long is not churn
 
-uint64_t HashSize(uint64_t bytes) {
+constexpr uint64_t HashSize(uint64_t bytes) {
   uint64_t x = bytes + 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
+}
+
+// Which of 256 bits stands for a size.
+struct SmallSizes {
+  std::array<uint8_t, 2048> bit_of = {};
+  constexpr SmallSizes() {
+    for (size_t bytes = 0; bytes < bit_of.size(); ++bytes)
+      bit_of[bytes] = static_cast<uint8_t>(HashSize(bytes));
+  }
+};
+constexpr SmallSizes kSmallSizes;
+
+uint8_t BitOfSize(uint64_t bytes) {
+  return bytes < kSmallSizes.bit_of.size() ? kSmallSizes.bit_of[bytes]
+                                           : static_cast<uint8_t>(HashSize(bytes));
 }
 
 // Merges bucket pairs (1,2), (3,4), ... of values that start at bucket `first`; bucket 0 stays alone.
@@ -51,6 +67,8 @@ void SeriesAccumulator::MakeRoomUpTo(int64_t step) {
 }
 
 SeriesAccumulator::Cell& SeriesAccumulator::NewCell(Site& site, int64_t bucket) {
+  has_new_cells_ = true;
+  site.now_step = -1;
   if (site.cells.empty()) site.first_bucket = bucket;
   if (bucket < site.first_bucket) {  // born before anything else we saw of this site
     const size_t missing = static_cast<size_t>(site.first_bucket - bucket);
@@ -71,16 +89,14 @@ void SeriesAccumulator::Coarsen() {
   cells_in_use_ = 0;
   for (Site& site : sites_) {
     site.first_bucket = MergePairs(site.cells, site.first_bucket, [](Cell& into, const Cell& from) {
-      into.alloc_bytes += from.alloc_bytes;
-      into.free_bytes += from.free_bytes;
-      into.surv_bytes += from.surv_bytes;
-      into.alloc_count += from.alloc_count;
-      into.free_count += from.free_count;
-      into.surv_count += from.surv_count;
+      into.alloc += from.alloc;
+      into.freed += from.freed;
+      into.surv += from.surv;
       into.surv_variance += from.surv_variance;
       into.surv_records += from.surv_records;
     });
     site.cells.shrink_to_fit();
+    site.now_step = -1;
     cells_in_use_ += site.cells.size();
   }
   bucket_steps_ *= 2;
@@ -88,71 +104,97 @@ void SeriesAccumulator::Coarsen() {
 }
 
 void SeriesAccumulator::EndStep(Site& site, int64_t next_step) {
-  const double paired = std::min(site.old_frees_now, site.allocs_now);
+  const double allocs = site.births_now[0];
+  const double paired = std::min(site.old_frees_now, allocs);
   if (site.old_block_died) {
     site.paired_count += paired;
-    site.pairable_count += site.allocs_now;
+    site.pairable_count += allocs;
   }
   if (site.old_frees_now > 0) site.old_block_died = true;
   site.current_step = next_step;
-  site.old_frees_now = site.allocs_now = 0;
+  site.old_frees_now = site.births_now[0] = 0;
 }
 
-inline void SeriesAccumulator::Born(Site& site, double bytes, double count, double weight, int64_t bucket) {
-  Cell& cell = CellAt(site, bucket);
-  const double weighted = bytes * weight;
-  cell.alloc_bytes += weighted;
-  cell.surv_bytes += weighted;
-  cell.alloc_count += count * weight;
-  cell.surv_count += count * weight;
-  cell.surv_records += static_cast<float>(count);
-  if (weight > 1) {
-    cell.surv_variance += static_cast<float>(bytes * bytes * weight * (weight - 1));
-    site.is_sampled = true;
-  }
-  site.live_bytes += weighted;
+void SeriesAccumulator::Turn(Site& site, int64_t step, int64_t bucket) {
+  BeginStep(site, step);
+  site.now = &CellAt(site, bucket);
+  site.now_step = step;
+}
+
+[[gnu::always_inline]] inline void SeriesAccumulator::Born(Site& site, const replay::SiteChange& c,
+                                                           int64_t step) {
+  const bool is_object = c.kind == replay::SiteChange::Kind::kAlloc;
+  const Amount amount = Amount{c.bytes, is_object ? 1.0 : 0.0} * c.weight;
+  if (c.weight > 1 && !site.is_sampled) [[unlikely]]
+    BeginSampling(site);
+  Cell& cell = *site.now;
+  cell.alloc += amount;
+  cell.surv += amount;
+  site.live_bytes += amount[kBytes];
   site.peak_bytes = std::max(site.peak_bytes, site.live_bytes);
+  if (is_object) NoteSize(site, c.bytes, c.weight, step);
+  if (site.is_sampled) [[unlikely]]
+    NoteSample(cell, c.bytes, is_object ? 1 : 0, c.weight, /*is_birth=*/true);
 }
 
-inline void SeriesAccumulator::Died(Site& site, int64_t birth_step, double bytes, double count, double weight,
-                                    int64_t step, int64_t bucket) {
-  const double weighted = bytes * weight;
-  const int64_t age = std::max<int64_t>(0, step - birth_step);
-  Cell& birth = CellAt(site, birth_step == step ? bucket : BucketOf(birth_step));
-  birth.surv_bytes = std::max(0.0, birth.surv_bytes - weighted);
-  birth.surv_count = std::max(0.0, birth.surv_count - count * weight);
-  birth.surv_records -= std::min(birth.surv_records, static_cast<float>(count));
-  if (weight > 1) {
-    birth.surv_variance =
-        std::max(0.0f, birth.surv_variance - static_cast<float>(bytes * bytes * weight * (weight - 1)));
+[[gnu::always_inline]] inline void SeriesAccumulator::Died(Site& site, const replay::SiteChange& c,
+                                                           int64_t step, int64_t bucket) {
+  const bool is_object = c.kind == replay::SiteChange::Kind::kFree;
+  const Amount amount = Amount{c.bytes, is_object ? 1.0 : 0.0} * c.weight;
+  const int64_t age = std::max<int64_t>(0, step - c.birth);
+  Cell* birth = site.now;
+  if (c.birth != step) {
+    birth = &CellAt(site, BucketOf(c.birth));
+    if (site.now_step != step) [[unlikely]] {  // the cells have moved
+      Turn(site, step, bucket);
+      birth = &CellAt(site, BucketOf(c.birth));
+    }
   }
-  Cell& death = CellAt(site, bucket);
-  death.free_bytes += weighted;
-  death.free_count += count * weight;
-  const int age_bucket = AgeBucket(static_cast<uint64_t>(age));
-  site.death_bytes[age_bucket] += weighted;
-  site.death_count[age_bucket] += count * weight;
-  if (age == 0) site.temporary_bytes += weighted;
-  if (age >= kOldSteps && count > 0) site.old_frees_now += weight;
-  site.live_bytes -= weighted;
+  if (c.weight > 1 && !site.is_sampled) [[unlikely]]
+    BeginSampling(site);
+  const Amount left = birth->surv - amount;
+  birth->surv = left > 0 ? left : Amount{};
+  if (site.is_sampled) [[unlikely]]
+    NoteSample(*birth, c.bytes, is_object ? 1 : 0, c.weight, /*is_birth=*/false);
+  site.now->freed += amount;
+  site.deaths[static_cast<size_t>(AgeBucket(static_cast<uint64_t>(age)))] += amount;
+  if (age == 0) site.temporary_bytes += amount[kBytes];
+  if (age >= kOldSteps && is_object) site.old_frees_now += c.weight;
+  site.live_bytes -= amount[kBytes];
 }
 
-inline void SeriesAccumulator::NoteSize(Site& site, double bytes, double weight, int64_t step) {
-  site.allocs_now += weight;
+// A sampled site also knows how many records its survivors are, and what sampling adds to their variance.
+void SeriesAccumulator::NoteSample(Cell& cell, double bytes, double count, double weight, bool is_birth) {
+  const auto variance = weight > 1 ? static_cast<float>(bytes * bytes * weight * (weight - 1)) : 0.0f;
+  const auto records = static_cast<float>(count);
+  if (is_birth) {
+    cell.surv_records += records;
+    cell.surv_variance += variance;
+  } else {
+    cell.surv_records -= std::min(cell.surv_records, records);
+    cell.surv_variance = std::max(0.0f, cell.surv_variance - variance);
+  }
+}
+
+// Until now each record was one object.
+void SeriesAccumulator::BeginSampling(Site& site) {
+  site.is_sampled = true;
+  for (Cell& cell : site.cells) cell.surv_records = static_cast<float>(cell.surv[kCount]);
+}
+
+[[gnu::always_inline]] inline void SeriesAccumulator::NoteSize(Site& site, double bytes, double weight,
+                                                               int64_t step) {
   const auto whole = static_cast<uint64_t>(bytes);
-  const uint64_t hash = HashSize(whole);
-  uint64_t& word = site.size_keys[(hash >> 6) & 3];
-  const uint64_t bit = uint64_t{1} << (hash & 63);
-  if ((word & bit) == 0) {
+  const uint8_t number = BitOfSize(whole);
+  uint64_t& word = site.size_keys[number >> 6];
+  const uint64_t bit = uint64_t{1} << (number & 63);
+  if ((word & bit) == 0) [[unlikely]] {
     word |= bit;
     site.new_size_bytes += bytes * weight;
   }
   const bool is_power_of_two = (bytes >= 1) & ((whole & (whole - 1)) == 0);
-  site.power_of_two_count += is_power_of_two ? weight : 0;  // no branch: sizes are hard to predict
-  if (step >= 1) {
-    site.bytes_in_steps += bytes * weight;
-    site.squared_bytes_in_steps += bytes * bytes * weight;
-  }
+  site.births_now += Amount{weight, is_power_of_two ? weight : 0};  // no branch: sizes are hard to predict
+  if (step >= 1) site.bytes_in_steps += Amount{bytes * weight, bytes * bytes * weight};
 }
 
 void SeriesAccumulator::OnAlloc(uint32_t site, double bytes, double weight, int64_t step) {
@@ -182,16 +224,17 @@ void SeriesAccumulator::Apply(std::span<const replay::SiteChange> changes, int64
   int64_t bucket = BucketOf(step);
   for (const replay::SiteChange& c : changes) {
     Site& site = At(c.site);
-    BeginStep(site, step);
+    if (site.now_step != step) [[unlikely]]
+      Turn(site, step, bucket);
     if (c.IsBirth()) {
-      if (c.kind == Kind::kAlloc) NoteSize(site, c.bytes, c.weight, step);
-      Born(site, c.bytes, c.kind == Kind::kAlloc ? 1 : 0, c.weight, bucket);
-      if (c.kind == Kind::kAlloc && IsOverfull()) [[unlikely]] {
+      Born(site, c, step);
+      if (has_new_cells_ && c.kind == Kind::kAlloc) [[unlikely]] {
+        has_new_cells_ = false;
         while (IsOverfull()) Coarsen();
         bucket = BucketOf(step);
       }
     } else {
-      Died(site, c.birth, c.bytes, c.kind == Kind::kFree ? 1 : 0, c.weight, step, bucket);
+      Died(site, c, step, bucket);
     }
   }
 }
@@ -200,17 +243,15 @@ void SeriesAccumulator::OnTotals(uint32_t site_id, const Totals& totals, int64_t
   MakeRoom(step);
   Site& site = At(site_id);
   BeginStep(site, step);
-  site.allocs_now += totals.alloc_count;
+  site.births_now[0] += totals.alloc_count;
   if (step >= 1 && totals.alloc_count > 0) {
-    site.bytes_in_steps += totals.alloc_bytes;
-    site.squared_bytes_in_steps += totals.alloc_bytes * (totals.alloc_bytes / totals.alloc_count);
+    site.bytes_in_steps +=
+        Amount{totals.alloc_bytes, totals.alloc_bytes * (totals.alloc_bytes / totals.alloc_count)};
   }
-  site.is_sampled |= totals.weight > 1;
+  if (totals.weight > 1 && !site.is_sampled) BeginSampling(site);
   Cell& cell = CellAt(site, BucketOf(step));
-  cell.alloc_bytes += totals.alloc_bytes;
-  cell.alloc_count += totals.alloc_count;
-  cell.free_bytes += totals.free_bytes;
-  cell.free_count += totals.free_count;
+  cell.alloc += Amount{totals.alloc_bytes, totals.alloc_count};
+  cell.freed += Amount{totals.free_bytes, totals.free_count};
   site.live_bytes += totals.alloc_bytes - totals.free_bytes;
   site.peak_bytes = std::max(site.peak_bytes, site.live_bytes);
   // What was born and died between the same two totals is taken for temporary.
@@ -218,11 +259,9 @@ void SeriesAccumulator::OnTotals(uint32_t site_id, const Totals& totals, int64_t
   const double kept_count = totals.alloc_count - totals.free_count;
   const double temporary = std::min(totals.alloc_bytes, totals.free_bytes);
   site.temporary_bytes += temporary;
-  site.death_bytes[0] += temporary;
-  site.death_count[0] += std::min(totals.alloc_count, totals.free_count);
+  site.deaths[0] += Amount{temporary, std::min(totals.alloc_count, totals.free_count)};
   if (kept_bytes >= 0) {
-    cell.surv_bytes += kept_bytes;
-    cell.surv_count += std::max(0.0, kept_count);
+    cell.surv += Amount{kept_bytes, std::max(0.0, kept_count)};
     cell.surv_records += static_cast<float>(std::max(0.0, kept_count) / totals.weight);
     if (kept_count > 0) {
       cell.surv_variance += static_cast<float>(kept_bytes * (kept_bytes / kept_count) * (totals.weight - 1));
@@ -236,14 +275,12 @@ void SeriesAccumulator::OnTotals(uint32_t site_id, const Totals& totals, int64_t
 void SeriesAccumulator::EndYoungest(Site& site, double bytes, int64_t step) {
   for (int64_t bucket = BucketOf(step); bucket >= site.first_bucket && bytes > 0; --bucket) {
     Cell& cell = site.cells[static_cast<size_t>(bucket - site.first_bucket)];
-    if (cell.surv_bytes <= 0) continue;
-    const double taken = std::min(bytes, cell.surv_bytes);
-    const double left = 1 - taken / cell.surv_bytes;
+    if (cell.surv[kBytes] <= 0) continue;
+    const double taken = std::min(bytes, cell.surv[kBytes]);
+    const double left = 1 - taken / cell.surv[kBytes];
     const uint64_t age = static_cast<uint64_t>(step - std::min(step, bucket * bucket_steps_));
-    site.death_bytes[AgeBucket(age)] += taken;
-    site.death_count[AgeBucket(age)] += cell.surv_count * (1 - left);
-    cell.surv_bytes -= taken;
-    cell.surv_count *= left;
+    site.deaths[static_cast<size_t>(AgeBucket(age))] += Amount{taken, cell.surv[kCount] * (1 - left)};
+    cell.surv = Amount{cell.surv[kBytes] - taken, cell.surv[kCount] * left};
     cell.surv_records *= static_cast<float>(left);
     cell.surv_variance *= static_cast<float>(left);
     bytes -= taken;
@@ -268,20 +305,20 @@ void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {
                       &series->surv_bytes, &series->surv_count}) {
     array->assign(length, 0.0);
   }
-  series->object_bytes = site.bytes_in_steps > 0 ? site.squared_bytes_in_steps / site.bytes_in_steps : 0;
+  series->object_bytes = site.bytes_in_steps[0] > 0 ? site.bytes_in_steps[1] / site.bytes_in_steps[0] : 0;
   series->surv_variance.assign(site.is_sampled ? length : 0, 0.0);
   series->surv_records.assign(site.is_sampled ? length : 0, 0.0);
   for (size_t i = 0; i < site.cells.size(); ++i) {
     const size_t bucket = static_cast<size_t>(site.first_bucket) + i;
     const Cell& cell = site.cells[i];
-    series->alloc_bytes[bucket] = cell.alloc_bytes;
-    series->alloc_count[bucket] = cell.alloc_count;
-    series->free_bytes[bucket] = cell.free_bytes;
-    series->free_count[bucket] = cell.free_count;
+    series->alloc_bytes[bucket] = cell.alloc[kBytes];
+    series->alloc_count[bucket] = cell.alloc[kCount];
+    series->free_bytes[bucket] = cell.freed[kBytes];
+    series->free_count[bucket] = cell.freed[kCount];
     const bool empty =
-        cell.surv_bytes < 0.5;  // what rounding leaves of weights that were added and taken away
-    series->surv_bytes[bucket] = empty ? 0 : cell.surv_bytes;
-    series->surv_count[bucket] = empty ? 0 : cell.surv_count;
+        cell.surv[kBytes] < 0.5;  // what rounding leaves of weights that were added and taken away
+    series->surv_bytes[bucket] = empty ? 0 : cell.surv[kBytes];
+    series->surv_count[bucket] = empty ? 0 : cell.surv[kCount];
     if (site.is_sampled) {
       series->surv_variance[bucket] = cell.surv_variance;
       series->surv_records[bucket] = empty ? 0 : cell.surv_records;
@@ -294,16 +331,16 @@ void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {
   const int shift = std::countr_zero(static_cast<uint64_t>(bucket_steps_));
   for (int j = 0; j < kAgeBuckets; ++j) {
     if (j > shift || shift == 0) {
-      series->death_bytes[j - shift] += site.death_bytes[j];
-      series->death_count[j - shift] += site.death_count[j];
+      series->death_bytes[j - shift] += site.deaths[j][kBytes];
+      series->death_count[j - shift] += site.deaths[j][kCount];
       continue;
     }
     const double middle = j == 0 ? 0 : 0.75 * std::exp2(j) - 0.5;
     const double crossing = middle / static_cast<double>(bucket_steps_);
-    series->death_bytes[1] += crossing * site.death_bytes[j];
-    series->death_count[1] += crossing * site.death_count[j];
-    series->death_bytes[0] += (1 - crossing) * site.death_bytes[j];
-    series->death_count[0] += (1 - crossing) * site.death_count[j];
+    series->death_bytes[1] += crossing * site.deaths[j][kBytes];
+    series->death_count[1] += crossing * site.deaths[j][kCount];
+    series->death_bytes[0] += (1 - crossing) * site.deaths[j][kBytes];
+    series->death_count[0] += (1 - crossing) * site.deaths[j][kCount];
   }
 }
 
@@ -313,13 +350,13 @@ SiteTraits SeriesAccumulator::Traits(size_t site_index) const {
   std::vector<double> freed;
   double freed_sum = 0;
   for (const Cell& cell : site.cells) {
-    traits.alloc_bytes += cell.alloc_bytes;
-    traits.alloc_count += cell.alloc_count;
-    traits.retained_bytes += cell.surv_bytes;
-    traits.retained_count += cell.surv_count;
+    traits.alloc_bytes += cell.alloc[kBytes];
+    traits.alloc_count += cell.alloc[kCount];
+    traits.retained_bytes += cell.surv[kBytes];
+    traits.retained_count += cell.surv[kCount];
     traits.sampling_variance += cell.surv_variance;
-    freed.push_back(cell.free_bytes);
-    freed_sum += cell.free_bytes;
+    freed.push_back(cell.freed[kBytes]);
+    freed_sum += cell.freed[kBytes];
   }
   traits.peak_bytes = site.peak_bytes;
   traits.temporary_bytes = site.temporary_bytes;
@@ -327,7 +364,7 @@ SiteTraits SeriesAccumulator::Traits(size_t site_index) const {
   for (uint64_t word : site.size_keys) bits += std::popcount(word);
   traits.distinct_sizes = bits >= 256 ? 256 * std::log(256.0) : -256 * std::log1p(-bits / 256.0);
   if (traits.alloc_bytes > 0) traits.new_size_share = site.new_size_bytes / traits.alloc_bytes;
-  if (traits.alloc_count > 0) traits.power_of_two_share = site.power_of_two_count / traits.alloc_count;
+  if (traits.alloc_count > 0) traits.power_of_two_share = site.births_now[1] / traits.alloc_count;
   if (site.pairable_count > 0) traits.eviction_share = site.paired_count / site.pairable_count;
   if (freed_sum > 0) {
     const size_t busiest = std::max<size_t>(1, freed.size() / 20);

@@ -12,7 +12,7 @@
 // growth keeps the birth of the old bytes, OnGrow() adds the difference as born now; shrinking is OnShrink().
 // The object count stays. A later OnFree() names each piece with its own birth step; the first with
 // `is_object`, the others not. Sampling: `weight` is 1 / (probability that the block was recorded). Sums are
-// unbiased, and the variance sampling adds is kept per bucket, so that intervals can be widened. Memory: 56
+// unbiased, and the variance sampling adds is kept per bucket, so that intervals can be widened. Memory: 64
 // bytes per site and touched bucket, at most max_buckets buckets a site and max_bytes in all: when either is
 // exceeded, neighbouring buckets of all sites are merged in pairs. bucket_steps() says how many steps share a
 // bucket; the verdict knows. Thread-compatible: one writer; Load() of a finished accumulator may be called
@@ -80,39 +80,42 @@ class SeriesAccumulator final : public SiteSeriesSource {
   SiteTraits Traits(size_t site) const;
 
  private:
+  // Bytes and count, always read and written together: a processor waits when it has to read two numbers at
+  // once that were written one by one.
+  using Amount [[gnu::vector_size(16)]] = double;
+  static constexpr int kBytes = 0;
+  static constexpr int kCount = 1;
+
   struct Cell {
-    double alloc_bytes = 0;
-    double free_bytes = 0;
-    double surv_bytes = 0;
-    double alloc_count = 0;
-    double free_count = 0;
-    double surv_count = 0;
+    Amount alloc = {};
+    Amount freed = {};
+    Amount surv = {};
+    // Kept only for sites that are sampled.
     float surv_variance = 0;
     float surv_records = 0;
   };
 
   struct Site {
     // What every change touches comes first.
-    std::vector<Cell> cells;  // of buckets first_bucket...
-    int64_t first_bucket = 0;
-    int64_t current_step = -1;  // of the eviction pairing below
+    int64_t now_step = -1;  // for which `now` is the cell; -1: for none
+    Cell* now = nullptr;
+    bool is_sampled = false;
     double live_bytes = 0;
     double peak_bytes = 0;
     double temporary_bytes = 0;
-    double allocs_now = 0;
-    double old_frees_now = 0;
-    double power_of_two_count = 0;
     double new_size_bytes = 0;
-    double bytes_in_steps = 0;            // allocated since the first step
-    double squared_bytes_in_steps = 0;    // the same, each byte weighted with the size of its object
-    std::array<uint64_t, 4> size_keys{};  // bits of the request sizes seen, hashed
-    std::array<double, kAgeBuckets> death_bytes{};  // by age in steps
-    std::array<double, kAgeBuckets> death_count{};
+    Amount births_now = {};      // allocations of this step; of a power of two bytes, in all
+    Amount bytes_in_steps = {};  // allocated since the first step; each weighted with its object's size
+    std::array<uint64_t, 4> size_keys{};       // bits of the request sizes seen, hashed
+    std::array<Amount, kAgeBuckets> deaths{};  // by age in steps
+    std::vector<Cell> cells;                   // of buckets first_bucket...
+    int64_t first_bucket = 0;
     // Eviction pairing: old blocks that died and new ones that came in the same step.
+    int64_t current_step = -1;
+    double old_frees_now = 0;
     double paired_count = 0;
     double pairable_count = 0;  // allocations since the first old block died
     bool old_block_died = false;
-    bool is_sampled = false;
     std::unique_ptr<std::array<double, kBirthPhases>> phases;
   };
 
@@ -131,12 +134,15 @@ class SeriesAccumulator final : public SiteSeriesSource {
     if (step != site.current_step) [[unlikely]]
       EndStep(site, step);
   }
+  // Makes `now` the cell of `step`.
+  void Turn(Site& site, int64_t step, int64_t bucket);
   void EndStep(Site& site, int64_t next_step);
   void EndYoungest(Site& site, double bytes, int64_t step);
   void NoteSize(Site& site, double bytes, double weight, int64_t step);
-  void Born(Site& site, double bytes, double count, double weight, int64_t bucket);
-  void Died(Site& site, int64_t birth_step, double bytes, double count, double weight, int64_t step,
-            int64_t bucket);
+  static void NoteSample(Cell& cell, double bytes, double count, double weight, bool is_birth);
+  void BeginSampling(Site& site);
+  void Born(Site& site, const replay::SiteChange& change, int64_t step);
+  void Died(Site& site, const replay::SiteChange& change, int64_t step, int64_t bucket);
   void One(const replay::SiteChange& change, int64_t step) { Apply({&change, 1}, step); }
   void MakeRoom(int64_t step) {
     if (step > last_step_) MakeRoomUpTo(step);
@@ -154,6 +160,7 @@ class SeriesAccumulator final : public SiteSeriesSource {
   int width_shift_ = 0;       // of this one
   int64_t last_step_ = 0;
   size_t cells_in_use_ = 0;
+  bool has_new_cells_ = false;  // since it was last asked whether there are too many
   std::vector<Site> sites_;
 };
 
