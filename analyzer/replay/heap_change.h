@@ -47,14 +47,15 @@ enum ChangeFlags : uint8_t {
 // Of `Change::rate`: stands for one object whatever the sampling.
 inline constexpr uint8_t kNotSampled = 255;
 
+// No byte of its own, see LiveTable::Key.
 struct Change {
   uint32_t bytes;  // or an index: what the kind or kChangeDetailed says
   uint32_t stack;  // node of the trace
   uint32_t birth;  // bucket
-  ChangeKind kind;
-  Pool pool;
-  uint8_t rate;  // which sampling rate it was recorded at
-  uint8_t flags;
+  ChangeKind kind : 8;
+  Pool pool : 8;
+  uint32_t rate : 8;  // which sampling rate it was recorded at
+  uint32_t flags : 8;
 };
 static_assert(sizeof(Change) == 16);
 

@@ -9,11 +9,6 @@ namespace {
 
 using trace::RecordKind;
 
-// How many events ahead the parts of the place of an address are loaded.
-constexpr size_t kPageDistance = 24;
-constexpr size_t kGroupDistance = 14;
-constexpr size_t kObjectDistance = 6;
-
 }  // namespace
 
 HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* definitions,
@@ -32,7 +27,7 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
 
 void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
   if (parts == nullptr) {
-    Append(ChangeKind::kDied, pool, object.stack, object.birth, object.bytes, object.rate());
+    Append(ChangeKind::kDied, pool, object.stack(), object.birth(), object.bytes(), object.rate());
     return;
   }
   ChangeKind kind = ChangeKind::kDied;
@@ -43,10 +38,10 @@ void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
 }
 
 // Ends an object that is in the table; its place is the caller's to reuse or erase.
-void HeapMatcher::EndLive(LiveObject* object) {
+void HeapMatcher::EndLive(uint64_t address, LiveObject* object) {
   if (object->Has(kObjectTensor)) Tag(object, false);
   if (object->Has(kObjectParts)) {
-    const auto it = parts_.find(object->address());
+    const auto it = parts_.find(address);
     End(*object, Pool::kHeap, &it->second);
     parts_.erase(it);
   } else {
@@ -57,8 +52,8 @@ void HeapMatcher::EndLive(LiveObject* object) {
 void HeapMatcher::Tag(LiveObject* object, bool is_tensor) {
   if (object->Has(kObjectTensor) == is_tensor) return;
   object->Flip(kObjectTensor);
-  Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object->stack, object->birth,
-         object->bytes, object->rate());
+  Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object->stack(),
+         object->birth(), object->bytes(), object->rate());
 }
 
 // The place for an object that is about to be allocated; whatever lived there has ended.
@@ -69,17 +64,18 @@ LiveObject* HeapMatcher::MakeRoom(const Event& e) {
 }
 
 void HeapMatcher::MakeRoomAt(const Event& e, LiveObject* object) {
-  if (object->Has(kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX)) return EndDoomed(object);
+  if (object->Has(kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX))
+    return EndDoomed(e.address, object);
   ++totals_.late_frees;
-  EndLive(object);
+  EndLive(e.address, object);
   if (is_multi_stream_) late_.Add(e.address, block_->stream(), now_, LatestTime(e));
 }
 
 // By a free that came too early and was counted as unknown.
-void HeapMatcher::EndDoomed(LiveObject* object) {
+void HeapMatcher::EndDoomed(uint64_t address, LiveObject* object) {
   --totals_.unknown_frees;
   ++totals_.late_frees;
-  EndLive(object);
+  EndLive(address, object);
 }
 
 // A free that came too early may be that of the object which was just allocated.
@@ -93,24 +89,24 @@ void HeapMatcher::CheckDoomed(const Event& e, LiveObject* object) {
 }
 
 template <bool kMany>
-inline void HeapMatcher::Alloc(const Event& e) {
+[[gnu::always_inline]] inline void HeapMatcher::Alloc(const Event& e, const LiveTable::Hint& hint) {
   if (e.address == 0) return;
-  const LiveTable::Place place = live_.FindOrAdd(e.address);
+  const LiveTable::Place place = live_.FindOrAdd(e.address, hint);
   if (!place.is_new) [[unlikely]]
     MakeRoomAt(e, place.object);
-  const uint64_t bytes = block_->BytesOf(e);
+  const uint64_t bytes = BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
   // In place: an object that is copied there from the stack is waited for.
   new (place.object) LiveObject(e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_);
   if constexpr (kMany) CheckDoomed(e, place.object);
 }
 
-void HeapMatcher::AllocAnew(const Event& e) { is_multi_stream_ ? Alloc<true>(e) : Alloc<false>(e); }
+void HeapMatcher::AllocAnew(const Event& e) { is_multi_stream_ ? Alloc<true>(e, {}) : Alloc<false>(e, {}); }
 
 // Where the live object is that a free ends; nowhere when the free belongs to another one.
-LiveTable::Spot HeapMatcher::FreedObject(const Event& e) {
+LiveTable::Spot HeapMatcher::FreedObject(const Event& e, const LiveTable::Hint& hint) {
   if (is_multi_stream_ && late_.Consume(e.address, block_->stream(), now_)) return {};
-  const LiveTable::Spot spot = live_.Look(e.address);
+  const LiveTable::Spot spot = live_.Look(e.address, hint);
   if (spot.object == nullptr) {
     ++totals_.unknown_frees;
     if (is_multi_stream_) waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
@@ -122,17 +118,17 @@ LiveTable::Spot HeapMatcher::FreedObject(const Event& e) {
 }
 
 template <bool kMany>
-inline void HeapMatcher::Free(const Event& e) {
-  const LiveTable::Spot spot = kMany ? FreedObject(e) : live_.Look(e.address);
+[[gnu::always_inline]] inline void HeapMatcher::Free(const Event& e, const LiveTable::Hint& hint) {
+  const LiveTable::Spot spot = kMany ? FreedObject(e, hint) : live_.Look(e.address, hint);
   if (spot.object == nullptr) [[unlikely]] {
     if (!kMany) ++totals_.unknown_frees;
     return;
   }
   const LiveObject& object = *spot.object;
   if (object.Has(kObjectTensor | kObjectParts)) [[unlikely]] {
-    EndLive(spot.object);
+    EndLive(e.address, spot.object);
   } else {
-    Append(ChangeKind::kDied, Pool::kHeap, object.stack, object.birth, object.bytes, object.rate());
+    Append(ChangeKind::kDied, Pool::kHeap, object.stack(), object.birth(), object.bytes(), object.rate());
   }
   live_.Erase(spot);
 }
@@ -156,28 +152,35 @@ void HeapMatcher::Match(const EventRun& run) {
   }
 }
 
+// The time is that of all events, so it is looked at once.
 template <bool kMany>
 void HeapMatcher::MatchAll(const Event* begin, const Event* end, const Event* block_end) {
-  const bool is_large = live_.is_large() || python_.is_large();
-  for (const Event* event = begin; event != end; ++event) {
-    if (is_large && static_cast<size_t>(block_end - event) > kPageDistance) Prefetch(event);
-    const Event& e = *event;
-    if (now_ >= next_tick_) Tick(now_);
-    if (e.flags & kEventRealloc) [[unlikely]] {
-      MatchOther(e);
-    } else if (e.Kind() == RecordKind::kAlloc) {
-      ++totals_.events;
-      Alloc<kMany>(e);
-    } else if (e.Kind() == RecordKind::kFree) {
-      ++totals_.events;
-      Free<kMany>(e);
-    } else {
-      MatchOther(e);
+  if (now_ >= next_tick_) Tick(now_);
+  if (ahead_.is_worth_it()) {
+    for (const Event* event = begin; event != end; ++event) {
+      MatchOne<kMany>(*event, ahead_.For(event, block_end, block_->stream()));
     }
+  } else {
+    for (const Event* event = begin; event != end; ++event) MatchOne<kMany>(*event, LiveTable::Hint());
   }
 }
 
-void HeapMatcher::MatchOther(const Event& e) {
+template <bool kMany>
+[[gnu::always_inline]] inline void HeapMatcher::MatchOne(const Event& e, const LiveTable::Hint& hint) {
+  if (e.flags & kEventRealloc) [[unlikely]] {
+    MatchOther(e, hint);
+  } else if (e.Kind() == RecordKind::kAlloc) {
+    ++totals_.events;
+    Alloc<kMany>(e, hint);
+  } else if (e.Kind() == RecordKind::kFree) {
+    ++totals_.events;
+    Free<kMany>(e, hint);
+  } else {
+    MatchOther(e, hint);
+  }
+}
+
+void HeapMatcher::MatchOther(const Event& e, const LiveTable::Hint& hint) {
   switch (e.Kind()) {
     case RecordKind::kAlloc:
       ++totals_.events;
@@ -196,26 +199,15 @@ void HeapMatcher::MatchOther(const Event& e) {
       break;
     case RecordKind::kAllocIn:
       ++totals_.events;
-      AllocIn(e);
+      AllocIn(e, hint);
       break;
     case RecordKind::kFreeIn:
       ++totals_.events;
-      FreeIn(e);
+      FreeIn(e, hint);
       break;
     default:
       if (e.flags & kEventRare) Rare(block_->RecordOf(e));
   }
-}
-
-void HeapMatcher::Prefetch(const Event* event) {
-  const auto table = [this](const Event& e) -> const LiveTable& {
-    return e.Kind() == RecordKind::kAllocIn || e.Kind() == RecordKind::kFreeIn ? python_ : live_;
-  };
-  const Event &page = event[kPageDistance], &group = event[kGroupDistance], &object = event[kObjectDistance];
-  table(page).PrefetchPage(page.address);
-  table(group).PrefetchGroup(group.address);
-  const bool is_free = object.Kind() == RecordKind::kFree || object.Kind() == RecordKind::kFreeIn;
-  if (is_free) table(object).PrefetchObject(object.address);
 }
 
 // ---- Time ----
@@ -225,11 +217,11 @@ void HeapMatcher::Tick(uint64_t tsc) {
   while (!doomed_.empty() && tsc > doomed_.top().latest) {
     const Doomed next = doomed_.top();
     doomed_.pop();
-    LiveObject* object = live_.Find(next.address);
-    const bool is_doomed = object != nullptr && object->Has(kObjectDoomed);
+    const LiveTable::Spot spot = live_.Look(next.address);
+    const bool is_doomed = spot.object != nullptr && spot.object->Has(kObjectDoomed);
     if (!is_doomed || !waiting_.Take(next.address, next.latest)) continue;
-    EndDoomed(object);
-    live_.Erase(object);
+    EndDoomed(next.address, spot.object);
+    live_.Erase(spot);
   }
   bool is_over = false;
   while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) {
@@ -273,17 +265,17 @@ void HeapMatcher::Finish() {
 
 // ---- pymalloc ----
 
-void HeapMatcher::AllocIn(const Event& e) {
+void HeapMatcher::AllocIn(const Event& e, const LiveTable::Hint& hint) {
   if (e.address == 0) return;
-  const LiveTable::Place place = python_.FindOrAdd(e.address);
+  const LiveTable::Place place = python_.FindOrAdd(e.address, hint);
   if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
-  const uint64_t bytes = block_->BytesOf(e);
+  const uint64_t bytes = BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.current());
   new (place.object) LiveObject(e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_);
 }
 
-void HeapMatcher::FreeIn(const Event& e) {
-  const LiveTable::Spot spot = python_.Look(e.address);
+void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {
+  const LiveTable::Spot spot = python_.Look(e.address, hint);
   if (spot.object == nullptr) {
     ++totals_.unknown_frees;
     return;

@@ -9,6 +9,7 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_MATCHER_H_
 #define PLATEAU_ANALYZER_REPLAY_HEAP_MATCHER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,6 +23,7 @@
 #include "analyzer/replay/event_source.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/replay/live_table.h"
+#include "analyzer/replay/look_ahead.h"
 #include "analyzer/replay/mapping_matcher.h"
 #include "analyzer/replay/owed_frees.h"
 #include "analyzer/replay/rate_table.h"
@@ -61,6 +63,7 @@ class HeapMatcher {
   // An object between the two halves of its realloc.
   struct Limbo {
     bool is_valid = false;
+    uint64_t address;
     LiveObject object;
     Parts parts;
   };
@@ -76,10 +79,10 @@ class HeapMatcher {
   // Events begin..end, all of the time now_.
   template <bool kMany>
   void MatchAll(const Event* begin, const Event* end, const Event* block_end);
+  template <bool kMany>
+  void MatchOne(const Event& event, const LiveTable::Hint& hint);
   // What is not an ordinary allocation or free.
-  void MatchOther(const Event& event);
-  // Loads what the events behind this one need.
-  void Prefetch(const Event* event);
+  void MatchOther(const Event& event, const LiveTable::Hint& hint);
   void Tick(uint64_t tsc);
   void Rare(const trace::Record& record);
   void AppendFolded(const FoldedPart& part);
@@ -87,14 +90,14 @@ class HeapMatcher {
 
   // What nearly all events are. With many streams their order may need repair.
   template <bool kMany>
-  void Alloc(const Event& event);
+  void Alloc(const Event& event, const LiveTable::Hint& hint);
   template <bool kMany>
-  void Free(const Event& event);
+  void Free(const Event& event, const LiveTable::Hint& hint);
   LiveObject* MakeRoom(const Event& event);
   void MakeRoomAt(const Event& event, LiveObject* object);
-  void EndDoomed(LiveObject* object);
+  void EndDoomed(uint64_t address, LiveObject* object);
   void CheckDoomed(const Event& event, LiveObject* object);
-  LiveTable::Spot FreedObject(const Event& event);
+  LiveTable::Spot FreedObject(const Event& event, const LiveTable::Hint& hint);
   void AllocAnew(const Event& event);  // by a realloc
   void StartRealloc(const Event& event);
   void FinishRealloc(const Event& event);
@@ -102,13 +105,17 @@ class HeapMatcher {
   void EndLimbo(Limbo* limbo);
   void Resize(const LiveObject& object, uint64_t bytes, uint32_t stack, Parts* parts);
 
-  void AllocIn(const Event& event);
-  void FreeIn(const Event& event);
+  void AllocIn(const Event& event, const LiveTable::Hint& hint);
+  void FreeIn(const Event& event, const LiveTable::Hint& hint);
+  // What it asks for, as far as an object can have it.
+  uint64_t BytesOf(const Event& event) const {
+    return event.flags & kEventLarge ? std::min(block_->BytesOf(event), LiveObject::kMostBytes) : event.bytes;
+  }
 
   uint64_t LatestTime(const Event& event) const { return block_->LatestTime(event, stamp_); }
 
   void End(const LiveObject& object, Pool pool, const Parts* parts);
-  void EndLive(LiveObject* object);
+  void EndLive(uint64_t address, LiveObject* object);
   void Tag(LiveObject* object, bool is_tensor);
   void AppendPlaces(uint32_t moment);
   void AppendRetained();
@@ -128,6 +135,7 @@ class HeapMatcher {
   MatchTotals totals_;
   LiveTable live_;
   LiveTable python_;
+  LookAhead ahead_{&live_, &python_};
   absl::flat_hash_map<uint64_t, Parts> parts_;  // by address
   std::map<uint32_t, Limbo> limbo_;             // by stream
   OwedFrees late_;                              // still to come: their objects have ended already

@@ -6,12 +6,13 @@ namespace plateau::replay {
 // Appends everything live, where it lies.
 void HeapMatcher::AppendPlaces(uint32_t moment) {
   if (!options_.on_snapshot) return;
-  const auto append = [&](const LiveObject& object, Pool pool) {
-    out_.Append({0, object.stack, moment, ChangeKind::kPlaced, pool, object.rate(), 0},
-                {.bytes = object.bytes, .address = object.address(), .label = 0});
+  const auto append = [&](uint64_t address, const LiveObject& object, Pool pool) {
+    out_.Append({0, object.stack(), moment, ChangeKind::kPlaced, pool, object.rate(), 0},
+                {.bytes = object.bytes(), .address = address, .label = 0});
   };
-  live_.ForEach([&](const LiveObject& object) { append(object, Pool::kHeap); });
-  python_.ForEach([&](const LiveObject& object) { append(object, Pool::kPython); });
+  live_.ForEach([&](uint64_t address, const LiveObject& object) { append(address, object, Pool::kHeap); });
+  python_.ForEach(
+      [&](uint64_t address, const LiveObject& object) { append(address, object, Pool::kPython); });
   mappings_.AppendPlaces(moment);
 }
 
@@ -27,25 +28,25 @@ void HeapMatcher::AppendRetained() {
       AppendRetained(limbo.object, Pool::kHeap, limbo.parts.empty() ? nullptr : &limbo.parts);
     }
   }
-  live_.ForEach([this](const LiveObject& object) {
-    AppendRetained(object, Pool::kHeap,
-                   object.Has(kObjectParts) ? &parts_.find(object.address())->second : nullptr);
+  live_.ForEach([this](uint64_t address, const LiveObject& object) {
+    AppendRetained(object, Pool::kHeap, object.Has(kObjectParts) ? &parts_.find(address)->second : nullptr);
   });
-  python_.ForEach([this](const LiveObject& object) { AppendRetained(object, Pool::kPython, nullptr); });
+  python_.ForEach(
+      [this](uint64_t, const LiveObject& object) { AppendRetained(object, Pool::kPython, nullptr); });
   mappings_.AppendRetained();
 }
 
 void HeapMatcher::AppendRetained(const LiveObject& object, Pool pool, const Parts* parts) {
   const uint8_t bits = static_cast<uint8_t>(object.flags() >> kObjectLabelShift);
   Change change{0,
-                object.stack,
-                object.birth,
+                object.stack(),
+                object.birth(),
                 ChangeKind::kRetained,
                 pool,
                 object.rate(),
                 object.Has(kObjectTensor) ? uint8_t{kChangeTensor} : uint8_t{0}};
-  ChangeDetail detail{.bytes = object.bytes,
-                      .object_bytes = object.bytes,
+  ChangeDetail detail{.bytes = object.bytes(),
+                      .object_bytes = object.bytes(),
                       .label = bits == kNoLabel >> kObjectLabelShift ? kNoLabel : bits};
   if (parts == nullptr) return out_.Append(change, detail);
   change.rate = kNotSampled;

@@ -21,7 +21,10 @@ LiveTable::Page& LiveTable::AddPage(uint64_t address, Page* slot) {
     return FindOrAddPage(address);
   }
   ++used_pages_;
-  *slot = {NumberOf(address), TakeGroup(0)};
+  const size_t size_class = newest_ != nullptr && newest_->count() >= kManyObjects ? kClassForMany : 0;
+  *slot = {NumberOf(address), TakeGroup(size_class)};
+  slot->SetSizeClass(size_class);
+  newest_ = slot;
   return *slot;
 }
 
@@ -34,6 +37,8 @@ void LiveTable::RebuildDirectory() {
   mask_ = slots - 1;
   shift_ = 64 - std::countr_zero(slots);
   used_pages_ = kept;
+  ++epoch_;
+  newest_ = nullptr;
   for (size_t k = 0; k < old.size(); ++k) {
     if (old[k].number() == 0) continue;
     if (old[k].count() == 0) {
@@ -47,12 +52,22 @@ void LiveTable::RebuildDirectory() {
   is_large_ = capacity_bytes() > kLargeBytes;
 }
 
+LiveObject* LiveTable::FindUnaligned(const Page& page, uint64_t address) {
+  for (size_t i = 0; i < page.count(); ++i) {
+    if (KeyAt(page, i) == KeyOf(address) && page.group[i].lowest_bits() == (address & 15))
+      return page.group + i;
+  }
+  return nullptr;
+}
+
 void LiveTable::GrowGroup(Page* page) {
   Page grown = *page;
   grown.SetSizeClass(page->size_class() + 1);
   grown.group = TakeGroup(grown.size_class());
-  std::copy_n(Keys(*page), page->count(), Keys(grown));
-  std::copy_n(Objects(*page), page->count(), Objects(grown));
+  for (size_t i = 0; i < page->count(); ++i) {
+    KeyAt(grown, i) = KeyAt(*page, i);
+    grown.group[i].CopyFrom(page->group[i]);
+  }
   ReturnGroup(page->size_class(), page->group);
   *page = grown;
 }
@@ -63,10 +78,10 @@ void LiveTable::ShrinkGroup(Page* page) {
   page->group = TakeGroup(0);
 }
 
-char* LiveTable::TakeGroup(size_t size_class) {
+LiveObject* LiveTable::TakeGroup(size_t size_class) {
   const size_t bytes = GroupBytes(size_class);
-  char*& spare = spare_[size_class];
-  char* group = spare;
+  LiveObject*& spare = spare_[size_class];
+  LiveObject* group = spare;
   if (group != nullptr) {
     std::memcpy(&spare, group, sizeof(spare));
   } else {
@@ -78,15 +93,15 @@ char* LiveTable::TakeGroup(size_t size_class) {
       slab_bytes_ += size;
       is_large_ = capacity_bytes() > kLargeBytes;
     }
-    group = slabs_.back().data() + slab_used_;
+    group = reinterpret_cast<LiveObject*>(slabs_.back().data() + slab_used_ + kKeyBytes[size_class]);
     slab_used_ += bytes;
   }
-  std::memset(group, 0xff, kKeyBytes[size_class]);
+  std::memset(reinterpret_cast<char*>(group) - kKeyBytes[size_class], 0xff, kKeyBytes[size_class]);
   return group;
 }
 
-void LiveTable::ReturnGroup(size_t size_class, char* group) {
-  std::memcpy(group, &spare_[size_class], sizeof(char*));
+void LiveTable::ReturnGroup(size_t size_class, LiveObject* group) {
+  std::memcpy(static_cast<void*>(group), &spare_[size_class], sizeof(LiveObject*));
   spare_[size_class] = group;
 }
 

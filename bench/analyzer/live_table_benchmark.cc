@@ -1,6 +1,7 @@
 // What one allocation or free costs in the table of live objects, by how many there are.
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -15,21 +16,28 @@ uint64_t HeapAddress(uint64_t i) { return 0x5555'5000'0000 + i * 96; }
 // Frees one object and allocates another, at random, with `live` alive. Each is announced before, as the
 // replay does.
 void BM_LiveTable_FreeAndAlloc(benchmark::State& state) {
-  constexpr size_t kPageAhead = 24, kGroupAhead = 14, kObjectAhead = 6;
+  constexpr size_t kTogether = 32;
   const uint64_t live = static_cast<uint64_t>(state.range(0));
   replay::LiveTable table;
-  for (uint64_t i = 0; i < live; ++i) table.FindOrAdd(HeapAddress(i));
+  const auto put = [&](uint64_t address, const replay::LiveTable::Hint& hint) {
+    *table.FindOrAdd(address, hint).object = replay::LiveObject(address, 0, 0, 1, 0, 0);
+  };
+  for (uint64_t i = 0; i < live; ++i) put(HeapAddress(i), {});
   std::mt19937_64 random(1);
   std::vector<uint64_t> order(1 << 20);
   for (uint64_t& address : order) address = HeapAddress(random() % live);
   size_t at = 0;
+  std::array<replay::LiveTable::Hint, kTogether> hints;
   for (auto _ : state) {
-    table.PrefetchPage(order[(at + kPageAhead) % order.size()]);
-    table.PrefetchGroup(order[(at + kGroupAhead) % order.size()]);
-    table.PrefetchObject(order[(at + kObjectAhead) % order.size()]);
-    const uint64_t address = order[at];
-    if (replay::LiveObject* object = table.Find(address)) table.Erase(object);
-    benchmark::DoNotOptimize(table.FindOrAdd(address));
+    if (at % kTogether == 0) {
+      for (size_t i = 0; i < kTogether; ++i) table.PrefetchPage(order[at + i]);
+      for (size_t i = 0; i < kTogether; ++i) hints[i] = table.PrefetchGroup(order[at + i]);
+      for (size_t i = 0; i < kTogether; ++i) table.PrefetchObject(order[at + i], hints[i], false);
+    }
+    const replay::LiveTable::Hint& hint = hints[at % kTogether];
+    if (const replay::LiveTable::Spot spot = table.Look(order[at], hint); spot.object != nullptr)
+      table.Erase(spot);
+    put(order[at], hint);
     at = (at + 1) % order.size();
   }
   state.SetItemsProcessed(2 * static_cast<int64_t>(state.iterations()));

@@ -2,50 +2,103 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <random>
 #include <unordered_map>
+#include <utility>
 
 namespace plateau::replay {
 namespace {
 
-TEST(LiveTableTest, BehavesLikeAMapUnderRandomInsertsAndErases) {
+// Adds an object, or writes another over the one that is there.
+void Put(LiveTable* table, uint64_t address, uint64_t bytes) {
+  *table->FindOrAdd(address).object = LiveObject(address, 0, 0, bytes, 0, 0);
+}
+
+// With addresses `step` bytes apart, each found ahead by some operations when `is_ahead`.
+void CompareWithMap(uint64_t step, bool is_ahead) {
   LiveTable table;
   std::unordered_map<uint64_t, uint64_t> truth;
-  std::mt19937_64 random(1);
+  std::mt19937_64 random(step);
+  constexpr size_t kAhead = 16;
+  std::deque<std::pair<uint64_t, LiveTable::Hint>> next;
   for (int i = 0; i < 400000; ++i) {
-    const uint64_t address = (random() % 50000 + 1) * 16;
-    LiveObject* found = table.Find(address);
+    const uint64_t soon = (random() % 50000 + 1) * step;
+    table.PrefetchPage(soon);
+    LiveTable::Hint hint = is_ahead ? table.PrefetchGroup(soon) : LiveTable::Hint();
+    table.PrefetchObject(soon, hint, i % 2 == 0);
+    next.emplace_back(soon, hint);
+    if (next.size() < kAhead) continue;
+    const auto [address, old_hint] = next.front();
+    next.pop_front();
+    const LiveTable::Spot spot = table.Look(address, old_hint);
     const auto it = truth.find(address);
-    ASSERT_EQ(found != nullptr, it != truth.end());
-    if (found != nullptr) {
-      ASSERT_EQ(found->bytes, it->second);
-      table.Erase(found);
+    ASSERT_EQ(spot.object != nullptr, it != truth.end());
+    if (spot.object != nullptr) {
+      ASSERT_EQ(spot.object->bytes(), it->second);
+      table.Erase(spot);
       truth.erase(it);
     } else {
-      table.FindOrAdd(address).object->bytes = random();
-      truth[address] = table.Find(address)->bytes;
+      const uint64_t bytes = random() & LiveObject::kMostBytes;
+      const LiveTable::Place place = table.FindOrAdd(address, old_hint);
+      ASSERT_TRUE(place.is_new);
+      *place.object = LiveObject(address, 0, 0, bytes, 0, 0);
+      truth[address] = bytes;
     }
     ASSERT_EQ(table.size(), truth.size());
   }
   size_t seen = 0;
-  table.ForEach([&](const LiveObject& object) {
-    EXPECT_EQ(truth.at(object.address()), object.bytes);
+  table.ForEach([&](uint64_t address, const LiveObject& object) {
+    EXPECT_EQ(truth.at(address), object.bytes());
     ++seen;
   });
   EXPECT_EQ(seen, truth.size());
 }
 
+TEST(LiveTableTest, BehavesLikeAMapUnderRandomInsertsAndErases) {
+  for (const uint64_t step : {1, 8, 16, 24, 4096}) {
+    CompareWithMap(step, false);
+    CompareWithMap(step, true);
+  }
+}
+
+TEST(LiveTableTest, AnObjectKeepsWhatItWasGiven) {
+  const LiveObject object(0x7fff'1234'5678u, 17, 0xf5, LiveObject::kMostBytes, 0x0fff'fff1u, 0xffff'fff2u);
+  EXPECT_EQ(object.bytes(), LiveObject::kMostBytes);
+  EXPECT_EQ(object.lowest_bits(), 8u);
+  EXPECT_EQ(object.rate(), 17);
+  EXPECT_EQ(object.flags(), 0xf5);
+  EXPECT_EQ(object.stack(), 0x0fff'fff1u);
+  EXPECT_EQ(object.birth(), 0xffff'fff2u);
+}
+
+// Of another address, of a page that moved, of a page whose group grew and shrank.
+TEST(LiveTableTest, AHintThatIsWrongDoesNoHarm) {
+  LiveTable table;
+  Put(&table, 16, 1);
+  const LiveTable::Hint hint = table.PrefetchGroup(16);
+  Put(&table, 1 << 20, 2);
+  EXPECT_EQ(table.Look(1 << 20, hint).object->bytes(), 2u);
+  EXPECT_EQ(table.Look(1 << 21, hint).object, nullptr);
+  for (uint64_t i = 2; i < 100000; ++i) Put(&table, i * 16, i);
+  EXPECT_EQ(table.Look(16, hint).object->bytes(), 1u);
+  EXPECT_FALSE(table.FindOrAdd(16, hint).is_new);
+  for (uint64_t i = 1; i < 100000; ++i) table.Erase(table.Look(i * 16));
+  EXPECT_EQ(table.Look(16, hint).object, nullptr);
+  EXPECT_TRUE(table.FindOrAdd(16, hint).is_new);
+}
+
 TEST(LiveTableTest, AddressZeroIsNeverFound) {
   LiveTable table;
   EXPECT_EQ(table.Find(0), nullptr);
-  EXPECT_TRUE(table.FindOrAdd(16).is_new);
+  Put(&table, 16, 1);
   EXPECT_FALSE(table.FindOrAdd(16).is_new);
   EXPECT_EQ(table.Find(0), nullptr);
 }
 
 TEST(LiveTableTest, MemoryStaysNearTheObjects) {
   LiveTable table;
-  for (uint64_t i = 1; i <= 1000000; ++i) table.FindOrAdd(i * 48);
+  for (uint64_t i = 1; i <= 1000000; ++i) Put(&table, i * 48, 1);
   EXPECT_LT(table.capacity_bytes(), 1000000 * sizeof(LiveObject) * 5 / 2);
 }
 
@@ -53,8 +106,8 @@ TEST(LiveTableTest, MemoryFollowsWhatIsLiveWhenAddressesMoveOn) {
   LiveTable table;
   constexpr uint64_t kLive = 1000;
   for (uint64_t i = 1; i <= 2000000; ++i) {
-    table.FindOrAdd(i * 64);
-    if (i > kLive) table.Erase(table.Find((i - kLive) * 64));
+    Put(&table, i * 64, 1);
+    if (i > kLive) table.Erase(table.Look((i - kLive) * 64));
   }
   EXPECT_EQ(table.size(), kLive);
   EXPECT_LT(table.capacity_bytes(), 256u << 10);
@@ -63,31 +116,31 @@ TEST(LiveTableTest, MemoryFollowsWhatIsLiveWhenAddressesMoveOn) {
 TEST(LiveTableTest, NeighboursOfOneByteAreDifferentObjects) {
   LiveTable table;
   for (uint64_t address = 4096; address < 4096 + 2048; ++address) {
-    ASSERT_TRUE(table.FindOrAdd(address).is_new);
-    table.Find(address)->bytes = address;
+    const LiveTable::Place place = table.FindOrAdd(address);
+    ASSERT_TRUE(place.is_new);
+    *place.object = LiveObject(address, 0, 0, address, 0, 0);
   }
-  for (uint64_t address = 4096; address < 4096 + 2048; address += 3) table.Erase(table.Find(address));
+  for (uint64_t address = 4096; address < 4096 + 2048; address += 3) table.Erase(table.Look(address));
   for (uint64_t address = 4096; address < 4096 + 2048; ++address) {
     const LiveObject* object = table.Find(address);
     ASSERT_EQ(object == nullptr, (address - 4096) % 3 == 0) << address;
     if (object == nullptr) continue;
-    ASSERT_EQ(object->bytes, address);
+    ASSERT_EQ(object->bytes(), address);
   }
 }
 
 TEST(LiveTableTest, OnlyTheLowerBitsOfAnAddressCount) {
   LiveTable table;
-  table.FindOrAdd(0xffff'7fff'ffff'fff0u).object->bytes = 7;
+  Put(&table, 0xffff'7fff'ffff'fff0u, 7);
   ASSERT_NE(table.Find(0x7fff'ffff'fff0u), nullptr);
-  EXPECT_EQ(table.Find(0x7fff'ffff'fff0u)->bytes, 7u);
+  EXPECT_EQ(table.Find(0x7fff'ffff'fff0u)->bytes(), 7u);
 }
 
 TEST(LiveTableTest, PrefetchingAnAddressThatIsNotThereDoesNothing) {
   LiveTable table;
   for (const uint64_t address : {uint64_t{0}, uint64_t{16}, UINT64_MAX}) {
     table.PrefetchPage(address);
-    table.PrefetchGroup(address);
-    table.PrefetchObject(address);
+    table.PrefetchObject(address, table.PrefetchGroup(address), false);
   }
   EXPECT_EQ(table.size(), 0u);
 }
