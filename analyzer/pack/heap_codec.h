@@ -25,6 +25,8 @@ class HeapCodec {
         unknown_guesses_{GuessTable<uint64_t>(table_bits - 2), GuessTable<uint64_t>(table_bits - 2)},
         bin_flags_(MallocModel::kBins * 8) {}
 
+  const ObjectModel& objects() const { return objects_; }
+
   // The address of an allocation whose size is known. `place`: its line of code.
   void CodeAlloc(PackedRecord* r, Heap heap, uint64_t place) {
     if (heap == Heap::kMalloc) {
@@ -38,6 +40,7 @@ class HeapCodec {
     const uint32_t class_id = objects_.ClassOf(r->bytes, place, heap);
     objects_.OnAlloc(r->address, r->bytes, class_id, heap, /*index_by_address=*/kEncodes);
     state_.Remember(HashOf(class_id, 0));
+    state_.Repeat(state_.history[0], r->kind, objects_.newest(), r->stack);
     state_.Charge(PackColumn::kAddress);
   }
 
@@ -45,22 +48,22 @@ class HeapCodec {
   bool CodeFree(PackedRecord* r, Heap heap, uint64_t* bytes) {
     uint32_t object = kEncodes ? objects_.Find(r->address, heap) : kNoObject;
     const size_t h = static_cast<size_t>(heap);
+    bool is_found = gone_tensor_ != kNoObject && heap == Heap::kMalloc &&
+                    flags_.Flag(state_.coder, object == gone_tensor_, kGoneTensorFreed);
+    if (is_found) object = gone_tensor_;
+    gone_tensor_ = kNoObject;
+    is_found = is_found || CodeRepeatedFree(&object, r->kind, heap);
     const bool is_unknown =
-        flags_.Flag(state_.coder, object == kNoObject, kUnknown + h * 64 + (unknowns_ & 63));
-    unknowns_ = unknowns_ << 1 | (is_unknown ? 1 : 0);
+        !is_found && flags_.Flag(state_.coder, object == kNoObject, kUnknown + h * 64 + (unknowns_ & 63));
+    if (!is_found) unknowns_ = unknowns_ << 1 | (is_unknown ? 1 : 0);
     if (is_unknown) {
       CodeUnknownFree(r, heap);
       *bytes = 0;
       state_.Remember(HashOf(h, 9));
+      state_.Repeat(state_.history[0], r->kind, kNoObject, 0);
       state_.Charge(PackColumn::kUnknownFree);
     } else {
-      const bool is_gone = gone_tensor_ != kNoObject && heap == Heap::kMalloc &&
-                           flags_.Flag(state_.coder, object == gone_tensor_, kGoneTensorFreed);
-      if (is_gone) {
-        object = gone_tensor_;
-      } else if (!CodeObject(&object, heap, 20 + h, &hits_)) {
-        return false;
-      }
+      if (!is_found && !CodeObject(&object, heap, 20 + h, &hits_)) return false;
       const ObjectModel::Object& o = objects_.Get(object);
       r->address = o.address;
       *bytes = o.bytes;
@@ -71,8 +74,9 @@ class HeapCodec {
         pymalloc_.OnFree(*bytes, r->address);
       }
       state_.Remember(HashOf(o.class_id, 1));
+      state_.Repeat(state_.history[0], r->kind, object, freed_object_);
+      freed_object_ = object;
     }
-    gone_tensor_ = kNoObject;
     if (heap == Heap::kMalloc) {
       last_freed_ = r->address;
       r->is_realloc = after_realloc_ =
@@ -98,16 +102,22 @@ class HeapCodec {
     } else {
       r->bytes = numbers_.Number(state_.coder, r->bytes, kTensorBytes);
     }
+    state_.Repeat(HashOf(is_newest ? 1 : 0, 11), r->kind, object, 0);
   }
   // False at damage.
   bool CodeTensorGone(PackedRecord* r) {
     uint32_t object = kEncodes ? objects_.Find(r->address, Heap::kMalloc) : kNoObject;
     if (flags_.Flag(state_.coder, object == kNoObject, kUnknownTensor)) {
       r->address = CodeFarAddress(r->address, &last_tensor_, kTensorFar);
+      state_.Repeat(HashOf(0, 12), r->kind, kNoObject, 0);
       return true;
     }
-    if (!CodeObject(&object, Heap::kMalloc, 22, &tensor_hits_)) return false;
+    if (!CodeRepeatedFree(&object, r->kind, Heap::kMalloc) &&
+        !CodeObject(&object, Heap::kMalloc, 22, &tensor_hits_)) {
+      return false;
+    }
     gone_tensor_ = object;
+    state_.Repeat(HashOf(objects_.Get(object).class_id, 12), r->kind, object, freed_object_);
     r->address = last_tensor_ = objects_.Get(object).address;
     return true;
   }
@@ -247,6 +257,29 @@ class HeapCodec {
     }
   }
 
+  // The object that plays the part of the one that was freed here the last time: by its birth, or born as far
+  // from the one freed before it.
+  bool CodeRepeatedFree(uint32_t* object, PackedKind kind, Heap heap) {
+    const EventMatch::Event* const repeated = state_.Repeated();
+    if (repeated == nullptr || repeated->kind != kind || repeated->object == kNoObject) return false;
+    const std::array<uint32_t, 2> candidates = {state_.match->TwinOf(repeated->object),
+                                                freed_object_ + (repeated->object - repeated->stack)};
+    for (size_t i = 0; i < 2; ++i) {
+      const uint32_t candidate = candidates[i];
+      if (!objects_.IsAlive(candidate) || objects_.Get(candidate).heap != heap) continue;
+      if (i == 1 && candidate == candidates[0]) continue;
+      const bool is_it = repeat_flags_.Flag(state_.coder, *object == candidate,
+                                            &repeat_chances_[i * 16 + state_.match->Trust()],
+                                            i * 256 + (repeat_hits_[i] & 255));
+      repeat_hits_[i] = repeat_hits_[i] << 1 | (is_it ? 1 : 0);
+      if (is_it) {
+        *object = candidate;
+        return true;
+      }
+    }
+    return false;
+  }
+
   // Guesses from what was allocated and freed before, then from the order of birth; then its place in it.
   // `purpose`: what it is that happens to the object.
   bool CodeObject(uint32_t* object, Heap heap, uint64_t purpose, Hits* hits) {
@@ -306,6 +339,10 @@ class HeapCodec {
   MixedFlags address_flags_{10 * 4 * 512};
   MixedFlags pymalloc_flags_{256};
   MixedFlags unknown_flags_{2 * kTrusts};
+  MixedFlags repeat_flags_{2 * 256};
+  std::array<Chance, 2 * 16> repeat_chances_;
+  std::array<uint32_t, 2> repeat_hits_ = {};
+  uint32_t freed_object_ = 0;
   MixedFlags object_flags_{kSources * kTrusts * 128};
   FlagModel flags_{kFlagCount};
   NumberModel numbers_{kNumberCount};

@@ -37,6 +37,9 @@ class RankSet {
     --members_;
   }
   uint32_t members() const { return members_; }
+  bool Contains(uint32_t number) const {
+    return number < size_ && (words_[number / kWord] >> number % kWord & 1) != 0;
+  }
   // How many members are larger than `number`.
   uint32_t RankOf(uint32_t number) const {
     const uint32_t word = number / kWord, group = number / kGroup, region = number / kRegion;
@@ -102,6 +105,7 @@ class ObjectModel {
   size_t class_count() const { return classes_.size(); }
   const Object& Get(uint32_t object) const { return objects_[object]; }
   uint32_t live() const { return live_.members(); }
+  bool IsAlive(uint32_t object) const { return live_.Contains(object); }
 
   void OnAlloc(uint64_t address, uint64_t bytes, uint32_t class_id, Heap heap, bool index_by_address) {
     const uint32_t object = live_.Add();

@@ -37,7 +37,9 @@ class RecordCodec {
   RecordCodec(Coder* coder, uint64_t first_tsc, uint64_t tick, uint32_t raw_bytes,
               uint8_t version = kColumnsVersion)
       : RecordCodec(coder, first_tsc, tick, TableBits(raw_bytes)) {
-    if (version > kColumnsZstdExtensions) extensions_.emplace(&state_, raw_bytes, TextTableBits(raw_bytes));
+    if (version == kColumnsZstdExtensions) return;
+    extensions_.emplace(&state_, raw_bytes, TextTableBits(raw_bytes));
+    state_.match.emplace(TableBits(raw_bytes));
   }
   RecordCodec(const RecordCodec&) = delete;
   RecordCodec& operator=(const RecordCodec&) = delete;
@@ -88,6 +90,7 @@ class RecordCodec {
         break;
       case PackedKind::kExtension:
         ok = !extensions_.has_value() || extensions_->Code(&r->extension);
+        state_.Repeat(HashOf(1, 10), r->kind, kNoObject, 0);
         state_.Charge(PackColumn::kExtension);
         break;
       case PackedKind::kEnd:
@@ -110,23 +113,33 @@ class RecordCodec {
         tick_(tick),
         last_tsc_(first_tsc),
         stacks_(table_bits),
-        sites_(&state_, &stacks_, table_bits),
         heap_(&state_, table_bits),
+        sites_(&state_, &stacks_, &heap_.objects(), table_bits),
         stack_codec_(&state_, &stacks_, table_bits),
         kind_guesses_{GuessTable<PackedKind>(table_bits), GuessTable<PackedKind>(table_bits)} {}
 
   // The kind that followed here the last time, by two ideas of "here"; otherwise its number.
   void CodeKind(PackedKind* kind) {
+    const EventMatch::Event* const repeated = state_.Repeated();
+    const bool is_sure = repeated != nullptr && state_.match->IsSure();
+    if (is_sure && CodeRepeatedKind(*repeated, kind)) return;  // nothing new to learn
     const uint32_t last = state_.kinds & 15;
     const std::array<Guess<PackedKind>*, 2> guesses = {
         kind_guesses_[0].At(HashOf(state_.kinds & 0xff, state_.place, state_.history[0])),
         kind_guesses_[1].At(HashOf(last, state_.place))};
+    const bool agrees = repeated != nullptr && guesses[0]->Exists() && guesses[0]->value == repeated->kind;
     bool is_guessed = false;
     for (size_t i = 0; i < 2 && !is_guessed; ++i) {
       Guess<PackedKind>& guess = *guesses[i];
+      if (i == 1 && repeated != nullptr && !is_sure && !agrees) {
+        is_guessed = CodeRepeatedKind(*repeated, kind);
+        if (is_guessed) break;
+      }
       if (!guess.Exists() || (i == 1 && guesses[0]->Exists() && guess.value == guesses[0]->value)) continue;
+      if (repeated != nullptr && guess.value == repeated->kind && (is_sure || !agrees)) continue;
+      const size_t support = repeated == nullptr ? 0 : (agrees ? 1 : 3) + (is_sure ? 1 : 0);
       const size_t context =
-          ((i * kTrusts + guess.Trust()) * 16 + static_cast<size_t>(guess.value)) * 16 + last;
+          (((support * 2 + i) * kTrusts + guess.Trust()) * 16 + static_cast<size_t>(guess.value)) * 16 + last;
       is_guessed = kind_flags_.Flag(state_.coder, guess.value == *kind, &guess.chance, context);
       if (is_guessed) *kind = guess.value;
     }
@@ -139,6 +152,17 @@ class RecordCodec {
       *kind = static_cast<PackedKind>(node - 16);
     }
     for (Guess<PackedKind>* guess : guesses) guess->Learn(*kind);
+  }
+
+  // The kind that followed the last time when the same events happened.
+  bool CodeRepeatedKind(const EventMatch::Event& repeated, PackedKind* kind) {
+    const bool is_it =
+        repeat_flags_.Flag(state_.coder, repeated.kind == *kind,
+                           &repeat_chances_[state_.match->Trust() * 16 + static_cast<size_t>(repeated.kind)],
+                           (state_.kinds & 15) * 64 + (repeat_hits_ & 63));
+    repeat_hits_ = repeat_hits_ << 1 | (is_it ? 1 : 0);
+    if (is_it) *kind = repeated.kind;
+    return is_it;
   }
 
   void CodeAlloc(PackedRecord* r) {
@@ -182,13 +206,16 @@ class RecordCodec {
   const uint64_t tick_;
   uint64_t last_tsc_;
   StackModel stacks_;
-  SiteCodec<Coder> sites_;
   HeapCodec<Coder> heap_;
+  SiteCodec<Coder> sites_;
   StackCodec<Coder> stack_codec_;
   std::optional<ExtensionCodec<Coder>> extensions_;
   std::array<GuessTable<PackedKind>, 2> kind_guesses_;
-  MixedFlags kind_flags_{2 * kTrusts * 16 * 16};
+  MixedFlags kind_flags_{5 * 2 * kTrusts * 16 * 16};
   FlagModel kind_tree_{256};
+  MixedFlags repeat_flags_{16 * 64};
+  std::array<Chance, 256> repeat_chances_;
+  uint32_t repeat_hits_ = 0;
   FlagModel time_flags_{8 * (kMostEvents + 1) * 2};
   FlagModel odd_time_{1};
   MixedNumbers times_{10};

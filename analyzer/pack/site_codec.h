@@ -21,21 +21,30 @@ namespace plateau {
 template <typename Coder>
 class SiteCodec {
  public:
-  SiteCodec(CodecState<Coder>* state, const StackModel* stacks, int table_bits)
+  SiteCodec(CodecState<Coder>* state, const StackModel* stacks, const ObjectModel* objects, int table_bits)
       : state_(*state),
         stacks_(*stacks),
+        objects_(*objects),
         guesses_{Sites(table_bits), Sites(table_bits - 1), Sites(table_bits - 2)},
         sizes_{Sizes(table_bits - 1), Sizes(table_bits - 1), Sizes(table_bits - 2)},
         stack_numbers_(std::min(table_bits, 12)),
         bytes_numbers_(std::min(table_bits, 13)) {}
 
   void Code(PackedRecord* r, Heap heap) {
+    const EventMatch::Event* const repeated = state_.Repeated();
+    bool is_known = repeated != nullptr && repeated->kind == r->kind && CodeRepeated(r, *repeated);
+    if (is_known && state_.match->IsSure()) {  // nothing new to learn
+      state_.Charge(PackColumn::kSite);
+      UseStack(r->stack);
+      return;
+    }
     std::array<Guess<Site>*, kOrders> guesses;
     for (size_t rank = 0; rank < kOrders; ++rank) {
       guesses[rank] = guesses_[rank].At(state_.HistoryHash(rank, 10 + static_cast<uint64_t>(heap)));
     }
-    bool is_known = false;
-    if (state_.AfterNode() && stack_flags_.Flag(state_.coder, r->stack == stacks_.last(), 0)) {
+    if (is_known) {
+      // Its tables learn all the same.
+    } else if (state_.AfterNode() && stack_flags_.Flag(state_.coder, r->stack == stacks_.last(), 0)) {
       r->stack = stacks_.last();
     } else if (CodeGuess(r, guesses)) {
       is_known = true;
@@ -61,6 +70,18 @@ class SiteCodec {
   using Sites = GuessTable<Site>;
   using Sizes = GuessTable<uint64_t>;
   static constexpr size_t kSizes = 3;
+
+  bool CodeRepeated(PackedRecord* r, const EventMatch::Event& repeated) {
+    const Site site{objects_.Get(repeated.object).bytes, repeated.stack};
+    const bool is_it = repeat_flags_.Flag(state_.coder, site == Site{r->bytes, r->stack},
+                                          &repeat_chances_[state_.match->Trust()], repeat_hits_ & 255);
+    repeat_hits_ = repeat_hits_ << 1 | (is_it ? 1 : 0);
+    if (is_it) {
+      r->bytes = site.bytes;
+      r->stack = site.stack;
+    }
+    return is_it;
+  }
 
   bool CodeGuess(PackedRecord* r, const std::array<Guess<Site>*, kOrders>& guesses) {
     for (size_t rank = 0; rank < kOrders; ++rank) {
@@ -135,10 +156,14 @@ class SiteCodec {
 
   CodecState<Coder>& state_;
   const StackModel& stacks_;
+  const ObjectModel& objects_;
   std::array<Sites, kOrders> guesses_;
   std::array<Sizes, kSizes> sizes_;
   FlagModel stack_flags_{3};
   MixedFlags guess_flags_{kOrders * kTrusts * 64};
+  MixedFlags repeat_flags_{256};
+  std::array<Chance, 16> repeat_chances_;
+  uint32_t repeat_hits_ = 0;
   MixedFlags bytes_flags_{kSizes * kTrusts * 2};
   MixedNumbers stack_numbers_;
   MixedNumbers bytes_numbers_;

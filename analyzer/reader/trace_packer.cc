@@ -130,18 +130,26 @@ class Packer {
     uint64_t bytes_read = 0;
   };
 
+  static uint64_t RawBytes(const BlockRef& ref) {
+    return std::max(ref.header.payload_bytes, ref.header.raw_bytes);
+  }
   std::vector<Group> FindGroups() const {
     std::vector<Group> groups;
     for (const StreamIndex& stream : reader_.streams()) {
+      uint64_t left = 0;
+      for (const BlockRef& ref : stream.blocks) left += RawBytes(ref);
+      // Groups of about the same size: what remained for a small last one would have to learn all anew.
+      uint64_t count = std::max<uint64_t>(1, (left + options_.payload_bytes / 2) / options_.payload_bytes);
       uint32_t seq = 0;
-      for (size_t begin = 0; begin < stream.blocks.size();) {
-        size_t bytes = 0, end = begin;
-        while (end < stream.blocks.size() && (end == begin || bytes < options_.payload_bytes)) {
-          const trace::BlockHeader& header = stream.blocks[end++].header;
-          bytes += std::max(header.payload_bytes, header.raw_bytes);
-        }
+      for (size_t begin = 0; begin < stream.blocks.size(); --count) {
+        const uint64_t most = count <= 1 ? left : left / count;
+        uint64_t bytes = 0;
+        size_t end = begin;
+        while (end < stream.blocks.size() && (end == begin || bytes < most))
+          bytes += RawBytes(stream.blocks[end++]);
         groups.push_back({&stream, begin, end, seq++});
         begin = end;
+        left -= bytes;
       }
     }
     return groups;

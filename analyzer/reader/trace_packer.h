@@ -16,7 +16,7 @@
 namespace plateau::reader {
 
 struct PackOptions {
-  size_t payload_bytes = 4 << 20;  // of records that are packed together
+  size_t payload_bytes = 4 << 20;  // of records that are packed together, about; up to half as many more
   bool count_costs = false;        // fill PackResult::costs
 };
 

@@ -19,7 +19,12 @@ HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header
   std::memcpy(header, data, size < sizeof(*header) ? size : sizeof(*header));
   if (size < offsetof(FileHeader, header_bytes)) return HeaderStatus::kTooShort;
   if (header->version_major > kVersionMajor) return HeaderStatus::kNewerVersion;
-  const size_t bytes = header->header_bytes == kPackedHeaderBytes ? kPackedHeaderBytes : sizeof(*header);
+  // The first block of a packed file lies where a longer header has the offset of an extent, which is no
+  // magic.
+  const bool is_packed = header->header_bytes == kPackedHeaderBytes ||
+                         (size >= kPackedHeaderBytes + sizeof(kBlockMagic) &&
+                          std::memcmp(data + kPackedHeaderBytes, &kBlockMagic, sizeof(kBlockMagic)) == 0);
+  const size_t bytes = is_packed ? kPackedHeaderBytes : sizeof(*header);
   if (size < bytes) return HeaderStatus::kTooShort;
   std::memset(reinterpret_cast<uint8_t*>(header) + bytes, 0, sizeof(*header) - bytes);
   if (header->static_bytes < offsetof(FileHeader, pid) || header->static_bytes > sizeof(*header)) {

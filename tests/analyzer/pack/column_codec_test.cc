@@ -249,6 +249,41 @@ TEST(ColumnCodecTest, BlocksOfBuildsBeforeTheFirstReleaseAreRefusedInWords) {
   EXPECT_NE(raw.status().message().find("before the first release"), std::string::npos);
 }
 
+// A loop whose steps are alike though nothing within a step is: what is allocated and which object is freed.
+TEST(ColumnCodecTest, StepsOfALoopCostLittleAfterTheFirst) {
+  const auto steps = [](int count) {
+    SampleBlock block(1, 0, 1000, 400000);
+    std::vector<uint64_t> unused;
+    uint64_t top = 0x55550000;
+    for (int step = 0; step < count; ++step) {
+      std::mt19937_64 random(7);
+      std::vector<uint64_t> live;
+      const auto free = [&](size_t index) {
+        unused.push_back(live[index]);
+        live.erase(live.begin() + static_cast<std::ptrdiff_t>(index));
+        EXPECT_TRUE(block.writer.Free({unused.back(), false}));
+      };
+      for (int i = 0; i < 1000; ++i) {
+        if (random() % 2 == 0 || live.empty()) {
+          if (unused.empty()) unused.push_back(top += 112);
+          live.push_back(unused.back());
+          unused.pop_back();
+          EXPECT_TRUE(block.writer.Alloc({live.back(), 100, static_cast<uint32_t>(random() % 4), false}));
+        } else {
+          free(random() % live.size());
+        }
+      }
+      while (!live.empty()) free(random() % live.size());
+    }
+    const auto packed = PackColumns({{1000, block.payload()}});
+    EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload()));
+    return packed->bytes.size();
+  };
+  const size_t one = steps(1), twenty = steps(20);
+  EXPECT_GT(one, 500u);
+  EXPECT_LT(twenty, 3 * one);
+}
+
 TEST(ColumnCodecTest, DamagedInputIsNotPacked) {
   SampleBlock block;
   ASSERT_TRUE(block.writer.Alloc({0x10000, 10001, 7, false}));

@@ -81,6 +81,21 @@ TEST(TracePackerTest, ABlockOfHeapOnlyBlocksIsHeapOnly) {
   EXPECT_FALSE(is_heap_only(events + "node node=1 parent=0 location=5\nseal\n" + events));
 }
 
+TEST(TracePackerTest, GroupsOfAStreamHaveAboutTheSameSize) {
+  std::string text;
+  for (int i = 0; i < 70; ++i) {
+    for (int j = 0; j < 1000; ++j) text += "alloc address=" + std::to_string(j * 16) + " bytes=16 stack=1\n";
+    text += "seal\n";
+  }
+  const std::string path = WriteTemporary("groups.plt", TraceFromText(text));
+  const size_t block_bytes = (*TraceReader::Open(path))->streams()[0].blocks[1].header.payload_bytes;
+  ASSERT_TRUE(PackTrace(path, {.payload_bytes = block_bytes * 20}).ok());
+  const auto reader = TraceReader::Open(path);
+  const std::vector<BlockRef>& blocks = (*reader)->streams()[0].blocks;
+  ASSERT_EQ(blocks.size(), 4u);  // not three of 20 and one of 10
+  for (const BlockRef& ref : blocks) EXPECT_NEAR(ref.header.record_count, 17500, 1000);
+}
+
 TEST(TracePackerTest, OpenBlocksOfAKilledProcessArePackedToo) {
   const std::string path =
       WriteTemporary("killed.plt", TraceFromText("header pid=4194304\nalloc address=0x10 bytes=10001\nseal\n"
