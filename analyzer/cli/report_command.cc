@@ -29,8 +29,8 @@ absl::StatusOr<int> RunReport(const Arguments& arguments) {
   if (!json.empty()) {
     report::JsonOptions json_options;
     if (arguments.Has("top")) json_options.max_sites = static_cast<size_t>(top);
-    PLATEAU_RETURN_IF_ERROR(
-        WriteOutput(json, absl::StrCat(report::WriteJsonReport(model, json_options), "\n")));
+    std::string text = report::WriteJsonReport(model, json_options);
+    PLATEAU_RETURN_IF_ERROR(WriteOutput(json, text += "\n"));
   }
   if (json == "-" || html == "-") return kExitOk;
   const bool color = WantsColor(STDOUT_FILENO);

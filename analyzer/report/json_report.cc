@@ -1,7 +1,11 @@
 #include "analyzer/report/json_report.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "analyzer/report/json_fields.h"
 #include "analyzer/report/json_text.h"
@@ -92,9 +96,10 @@ Json TotalsToJson(const ReportModel& model) {
 class SiteWriter {
  public:
   SiteWriter(const ReportModel& model, const JsonOptions& options, JsonText* out)
-      : model_(model), options_(options), out_(*out), frames_(model.frames.size()) {}
+      : model_(model), options_(options), out_(*out) {}
 
   void Write(const Site& site) {
+    frames_.resize(model_.frames.size());
     out_.Begin('{');
     PutFields(FieldsOf<Site>::kAll, site);
     if (options_.include_series) PutFields(kSiteSeriesFields, site);
@@ -118,15 +123,46 @@ class SiteWriter {
 
   template <typename Value>
   void Put(const Value& value) {
-    if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
-      out_.Value(value);
+    if constexpr (HasFields<Value>) {
+      out_.Begin('{');
+      PutFields(FieldsOf<Value>::kAll, value);
+      out_.End('}');
     } else {
-      out_.Tree(ToJson(value));
+      out_.Value(value);
     }
   }
-  void Put(const std::vector<int64_t>& values) {
+  void Put(const std::optional<Interval>& interval) {
+    if (!interval) return out_.Value(nullptr);
     out_.Begin('[');
-    for (const int64_t value : values) out_.Value(value);
+    out_.Value(interval->low);
+    out_.Value(interval->high);
+    out_.End(']');
+  }
+  template <typename Value>
+  void Put(const std::vector<Value>& values) {
+    PutList(values);
+  }
+  template <typename Value, size_t kSize>
+  void Put(const std::array<Value, kSize>& values) {
+    PutList(values);
+  }
+  // Each name once; of equal ones the last number counts.
+  void Put(const std::vector<EvidenceNumber>& numbers) {
+    const auto same = [](const EvidenceNumber& number) {
+      return [&number](const EvidenceNumber& other) { return other.name == number.name; };
+    };
+    out_.Begin('{');
+    for (auto it = numbers.begin(); it != numbers.end(); ++it) {
+      if (std::find_if(numbers.begin(), it, same(*it)) != it) continue;
+      out_.Key(it->name);
+      out_.Value(std::find_if(numbers.rbegin(), numbers.rend(), same(*it))->value);
+    }
+    out_.End('}');
+  }
+  template <typename List>
+  void PutList(const List& values) {
+    out_.Begin('[');
+    for (const auto& value : values) Put(value);
     out_.End(']');
   }
 
@@ -135,7 +171,7 @@ class SiteWriter {
     std::string& known = frames_[frame];
     if (known.empty()) {
       JsonText text(options_.indent, out_.level());
-      text.Tree(ToJson(model_.frames[frame]));
+      SiteWriter(model_, options_, &text).Put(model_.frames[frame]);
       known = text.Take();
     }
     return known;
@@ -181,6 +217,9 @@ nlohmann::ordered_json SummaryToJson(const ReportModel& model) {
   return out;
 }
 
+// About; one with a deeper stack or a longer curve takes what others leave.
+constexpr size_t kMostBytesOfASite = 8192;
+
 std::string WriteJsonReport(const ReportModel& model, const JsonOptions& options) {
   Json first = SummaryToJson(model);
   first["ledger"] = ToJson(model.ledger);
@@ -196,6 +235,7 @@ std::string WriteJsonReport(const ReportModel& model, const JsonOptions& options
   out.Begin('[');
   const size_t shown =
       options.max_sites == 0 ? model.sites.size() : std::min(options.max_sites, model.sites.size());
+  out.Reserve(kMostBytesOfASite * shown);
   SiteWriter sites(model, options, &out);
   for (size_t i = 0; i < shown; ++i) sites.Write(model.sites[i]);
   out.End(']');

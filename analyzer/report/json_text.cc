@@ -1,6 +1,7 @@
 #include "analyzer/report/json_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace plateau::report {
 namespace {
@@ -16,10 +17,13 @@ bool IsPlain(std::string_view text) {
 
 }  // namespace
 
-void JsonText::NewLine() {
-  if (indent_ < 0) return;
-  text_ += '\n';
-  text_.append(static_cast<size_t>(level_) * static_cast<size_t>(indent_), ' ');
+JsonText::JsonText(int indent, int level) : indent_(indent), line_(indent < 0 ? "," : ",\n") {
+  SetLevel(level);
+}
+
+void JsonText::SetLevel(int level) {
+  level_ = level;
+  if (indent_ >= 0) line_.resize(2 + static_cast<size_t>(level) * static_cast<size_t>(indent_), ' ');
 }
 
 void JsonText::BeginElement() {
@@ -28,23 +32,22 @@ void JsonText::BeginElement() {
     return;
   }
   if (depth_ == 0) return;
-  if (!is_empty_) text_ += ',';
+  text_.append(line_, is_empty_ ? 1 : 0);
   is_empty_ = false;
-  NewLine();
 }
 
 void JsonText::Begin(char bracket) {
   BeginElement();
   text_ += bracket;
-  ++level_;
+  SetLevel(level_ + 1);
   ++depth_;
   is_empty_ = true;
 }
 
 void JsonText::End(char bracket) {
-  --level_;
+  SetLevel(level_ - 1);
   --depth_;
-  if (!is_empty_) NewLine();
+  if (!is_empty_) text_.append(line_, 1);
   text_ += bracket;
   is_empty_ = false;
 }
@@ -71,7 +74,17 @@ void JsonText::Value(std::string_view text) {
   Quote(text);
 }
 
-void JsonText::Value(double number) { Word(Dumped(number)); }
+void JsonText::Value(double number) {
+  // Most are whole, and those need no search for the shortest text.
+  constexpr double kMost = 1e15;
+  const bool is_whole = std::abs(number) < kMost && number == std::trunc(number);
+  if (!is_whole || (number == 0 && std::signbit(number))) return Word(Dumped(number));
+  char text[24];
+  char* const end = std::to_chars(text, text + sizeof(text), static_cast<int64_t>(number)).ptr;
+  end[0] = '.';
+  end[1] = '0';
+  Word({text, static_cast<size_t>(end - text) + 2});
+}
 
 void JsonText::Tree(const Json& value) {
   if (value.is_object()) {

@@ -14,6 +14,7 @@
 #ifndef PLATEAU_ANALYZER_REPORT_JSON_TEXT_H_
 #define PLATEAU_ANALYZER_REPORT_JSON_TEXT_H_
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ class JsonText {
  public:
   // `indent` columns a level; -1: all in one line. `level` is that of the text this will be put into by
   // Word().
-  explicit JsonText(int indent, int level = 0) : indent_(indent), level_(level) {}
+  explicit JsonText(int indent, int level = 0);
 
   void Begin(char bracket);
   void End(char bracket);
@@ -41,7 +42,9 @@ class JsonText {
     if constexpr (std::is_same_v<Integer, bool>) {
       Word(number ? "true" : "false");
     } else {
-      Word(std::to_string(number));
+      char digits[24];
+      Word(
+          {digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof(digits), number).ptr - digits)});
     }
   }
   // A value with all that is in it.
@@ -54,11 +57,13 @@ class JsonText {
   }
   int level() const { return level_; }
 
+  // Room for so many characters: address space alone, when there are many.
+  void Reserve(size_t bytes) { text_.reserve(bytes); }
   std::string Take() { return std::move(text_); }
 
  private:
   void BeginElement();
-  void NewLine();
+  void SetLevel(int level);
   void Quote(std::string_view text);
 
   int indent_;
@@ -66,6 +71,7 @@ class JsonText {
   int depth_ = 0;         // of arrays and objects that were begun
   bool is_empty_ = true;  // nothing since the last Begin()
   bool has_key_ = false;  // written, its value is next
+  std::string line_;      // what is between two elements of this level; without the comma, a new line
   std::string text_;
 };
 

@@ -1,7 +1,9 @@
 #include "analyzer/report/process_pass.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -281,6 +283,17 @@ void FindOperators(ProcessPass* pass, uint32_t site) {
   }
 }
 
+void NamePools(ProcessPass* pass) {
+  std::vector<verdict::SiteInfo>& sites = pass->input.site_info;
+  sites.resize(pass->input.sites->site_count());
+  for (size_t site = 0; site < sites.size(); ++site) {
+    const bool is_own_pool =
+        pass->IsDeviceSite(site) || pass->site_table->sites()[site].pool == Pool::kShared;
+    sites[site].pool = is_own_pool ? pass->PoolOf(site) : "host";
+  }
+}
+
+// All but the pools.
 void DescribeSites(ProcessPass* pass) {
   verdict::AnalysisInput& input = pass->input;
   std::vector<uint32_t> order(input.sites->site_count());
@@ -291,12 +304,10 @@ void DescribeSites(ProcessPass* pass) {
     return row.live_bytes + row.peak_bytes;
   };
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
-  input.site_info.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     const uint32_t site = order[i];
     verdict::SiteInfo& info = input.site_info[site];
     const replay::SiteKey& key = pass->site_table->sites()[site];
-    info.pool = pass->IsDeviceSite(site) || key.pool == Pool::kShared ? pass->PoolOf(site) : "host";
     if (i >= kSitesWithStacks || key.location == 0) {
       info.name = key.location == 0 ? "[no stack]" : absl::StrCat("site ", site);
       continue;
@@ -353,14 +364,19 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& p
   input.has_python = !pass->definitions.codes.empty();
   input.sites = pass->series.get();
   input.site_bucket_steps = pass->series->bucket_steps();
+  input.ledger = pass->ledger;
+  for (const ForkedWorker& worker : options.workers) input.workers.push_back(worker.memory);
+  input.pools = pass->device->Curves(pass->clock.last_bucket());
+  NamePools(pass.get());
+  // Reading the symbols takes about as long as judging the sites.
+  std::shared_ptr<verdict::JudgedSites> judged;
+  std::thread judging([&] { judged = verdict::JudgeSites(input); });
   for (size_t site = 0; site < pass->series->site_count(); ++site) {
     input.site_traits.push_back(pass->series->Traits(site));
   }
   DescribeSites(pass.get());
-  input.ledger = pass->ledger;
-  for (const ForkedWorker& worker : options.workers) input.workers.push_back(worker.memory);
-  input.pools = pass->device->Curves(pass->clock.last_bucket());
-  pass->analysis = verdict::RunAnalysis(input);
+  judging.join();
+  pass->analysis = verdict::RunAnalysis(input, std::move(judged));
   return pass;
 }
 

@@ -13,40 +13,57 @@ constexpr uint32_t kNone = SiteRows::kNone;
 
 class Digester {
  public:
-  explicit Digester(const ProcessPass& pass) : pass_(pass) { digest_.sites.resize(pass.site_count()); }
+  explicit Digester(const ProcessPass& pass) : pass_(pass), weights_(pass.site_count()) {
+    digest_.sites.resize(pass.site_count());
+    for (size_t site = 0; site < weights_.size(); ++site) weights_[site].is_device = pass.IsDeviceSite(site);
+  }
 
   void AddRows(size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) AddRow(static_cast<uint32_t>(row));
   }
 
   // `later` had the rows behind those of this one.
-  void Add(const RowDigest& later) {
-    for (size_t site = 0; site < later.sites.size(); ++site) {
-      SiteRows& to = digest_.sites[site];
-      const SiteRows& from = later.sites[site];
-      Take(from.typical, from.largest, &to);
+  void Add(const Digester& later) {
+    for (size_t i = 0; i < digest_.sites.size(); ++i) {
+      SiteRows& to = digest_.sites[i];
+      const SiteRows& from = later.digest_.sites[i];
+      if (from.typical != kNone) {
+        TakeTypical(from.typical, later.weights_[i].typical, i);
+        TakeLargest(from.largest, later.weights_[i].largest, i);
+      }
       for (const uint32_t holder : from.holders) {
-        if (holder != kNone) TakeHolder(holder, &to);
+        if (holder != kNone) TakeHolder(holder, pass_.Row(holder).live_bytes, &to);
       }
       to.sum.Add(from.sum);
       to.summed_rows += from.summed_rows;
     }
-    digest_.named_rows.insert(digest_.named_rows.end(), later.named_rows.begin(), later.named_rows.end());
-    for (size_t pool = 0; pool < replay::kPools; ++pool) digest_.has_pool[pool] |= later.has_pool[pool];
-    digest_.retained_bytes += later.retained_bytes;
-    digest_.heap_alloc_bytes += later.heap_alloc_bytes;
-    digest_.heap_alloc_count += later.heap_alloc_count;
+    const RowDigest& other = later.digest_;
+    digest_.named_rows.insert(digest_.named_rows.end(), other.named_rows.begin(), other.named_rows.end());
+    for (size_t pool = 0; pool < replay::kPools; ++pool) digest_.has_pool[pool] |= other.has_pool[pool];
+    digest_.retained_bytes += other.retained_bytes;
+    digest_.heap_alloc_bytes += other.heap_alloc_bytes;
+    digest_.heap_alloc_count += other.heap_alloc_count;
   }
 
   RowDigest& digest() { return digest_; }
 
  private:
+  using Typical = std::tuple<double, double, double>;
+  using Largest = std::tuple<double, double>;
+  // Of the rows that a site has so far.
+  struct Weights {
+    Typical typical;
+    Largest largest;
+    bool is_device;
+  };
+
   void AddRow(uint32_t index) {
     const replay::StackRow row = pass_.Row(index);
     SiteRows& site = digest_.sites[row.site];
-    Take(index, index, &site);
-    if (row.live_bytes > 0 && row.node != 0) TakeHolder(index, &site);
-    const bool is_device = pass_.IsDeviceSite(row.site);
+    TakeTypical(index, {row.live_bytes, row.peak_bytes, row.alloc_bytes}, row.site);
+    TakeLargest(index, {row.live_bytes + row.peak_bytes, row.alloc_bytes}, row.site);
+    if (row.live_bytes > 0 && row.node != 0) TakeHolder(index, row.live_bytes, &site);
+    const bool is_device = weights_[row.site].is_device;
     if (row.node == 0 || is_device) digest_.named_rows.push_back(index);
     if (is_device) return;
     const RowAmounts amounts(row);
@@ -61,25 +78,18 @@ class Digester {
     ++site.summed_rows;
   }
 
-  void Take(uint32_t typical, uint32_t largest, SiteRows* site) const {
-    const auto typical_weight = [this](uint32_t index) {
-      const replay::StackRow row = pass_.Row(index);
-      return std::tuple(row.live_bytes, row.peak_bytes, row.alloc_bytes);
-    };
-    const auto largest_weight = [this](uint32_t index) {
-      const replay::StackRow row = pass_.Row(index);
-      return std::tuple(row.live_bytes + row.peak_bytes, row.alloc_bytes);
-    };
-    if (typical != kNone &&
-        (site->typical == kNone || typical_weight(typical) > typical_weight(site->typical)))
-      site->typical = typical;
-    if (largest != kNone &&
-        (site->largest == kNone || largest_weight(largest) > largest_weight(site->largest)))
-      site->largest = largest;
+  void TakeTypical(uint32_t index, const Typical& weight, size_t site) {
+    if (digest_.sites[site].typical != kNone && weight <= weights_[site].typical) return;
+    digest_.sites[site].typical = index;
+    weights_[site].typical = weight;
+  }
+  void TakeLargest(uint32_t index, const Largest& weight, size_t site) {
+    if (digest_.sites[site].largest != kNone && weight <= weights_[site].largest) return;
+    digest_.sites[site].largest = index;
+    weights_[site].largest = weight;
   }
 
-  void TakeHolder(uint32_t index, SiteRows* site) const {
-    const double bytes = pass_.Row(index).live_bytes;
+  void TakeHolder(uint32_t index, double bytes, SiteRows* site) const {
     size_t place = SiteRows::kHolders;
     for (; place > 0; --place) {
       const uint32_t before = site->holders[place - 1];
@@ -92,6 +102,7 @@ class Digester {
   }
 
   const ProcessPass& pass_;
+  std::vector<Weights> weights_;  // by site
   RowDigest digest_;
 };
 
@@ -112,7 +123,7 @@ RowDigest DigestRows(const ProcessPass& pass, int threads) {
   for (size_t part = 1; part < parts.size(); ++part) helpers.emplace_back(work, part);
   work(0);
   for (std::thread& helper : helpers) helper.join();
-  for (size_t part = 1; part < parts.size(); ++part) parts[0].Add(parts[part].digest());
+  for (size_t part = 1; part < parts.size(); ++part) parts[0].Add(parts[part]);
   return std::move(parts[0].digest());
 }
 

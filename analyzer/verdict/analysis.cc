@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "analyzer/verdict/sentence.h"
-#include "analyzer/verdict/time_story.h"
 #include "analyzer/verdict/site_classifier.h"
 #include "analyzer/verdict/statistics.h"
+#include "analyzer/verdict/time_story.h"
 
 namespace plateau::verdict {
 namespace {
@@ -116,13 +116,14 @@ Estimate RecentRetention(const SiteSeries& site, const Verdict& verdict_in_bucke
   return {rate.mean, Interval{rate.low, rate.high}};
 }
 
-void JudgeSites(const AnalysisInput& input, std::vector<PoolContext>& pools, Analysis& analysis) {
+void JudgeEach(const AnalysisInput& input, std::vector<PoolContext>& pools,
+               std::vector<SiteAnalysis>& sites) {
   if (input.sites == nullptr) return;
   std::map<std::string, size_t> pool_of_name;
   for (size_t p = 0; p < pools.size(); ++p) pool_of_name.emplace(pools[p].name, p);
   const double width = static_cast<double>(input.site_bucket_steps);
   const size_t count = input.sites->site_count();
-  analysis.sites.resize(count);
+  sites.resize(count);
   SiteSeries site;
   for (size_t i = 0; i < count; ++i) {
     size_t p = 0;
@@ -132,7 +133,7 @@ void JudgeSites(const AnalysisInput& input, std::vector<PoolContext>& pools, Ana
     }
     PoolContext& pool = pools[p];
     input.sites->Load(i, &site);
-    SiteAnalysis& out = analysis.sites[i];
+    SiteAnalysis& out = sites[i];
     Verdict in_buckets = ClassifySite(site, pool.run_in_buckets);
     out.retained_bytes = RetainedBytes(site, in_buckets);
     out.growth_bytes_per_step = RecentRetention(site, in_buckets);
@@ -273,11 +274,25 @@ ProcessVerdict Join(std::vector<ProcessVerdict> verdicts, const std::vector<Pool
 
 }  // namespace
 
-Analysis RunAnalysis(const AnalysisInput& input) {
+struct JudgedSites {
+  std::vector<PoolContext> pools;
+  std::vector<SiteAnalysis> sites;
+};
+
+std::shared_ptr<JudgedSites> JudgeSites(const AnalysisInput& input) {
+  auto judged = std::make_shared<JudgedSites>();
+  judged->pools = MakePools(input);
+  JudgeEach(input, judged->pools, judged->sites);
+  return judged;
+}
+
+Analysis RunAnalysis(const AnalysisInput& input) { return RunAnalysis(input, JudgeSites(input)); }
+
+Analysis RunAnalysis(const AnalysisInput& input, std::shared_ptr<JudgedSites> judged) {
   Analysis analysis;
   analysis.ledger = series::Decompose(input.ledger);
-  std::vector<PoolContext> pools = MakePools(input);
-  JudgeSites(input, pools, analysis);
+  std::vector<PoolContext>& pools = judged->pools;
+  analysis.sites = std::move(judged->sites);
   analysis.evidence = GatherEvidence(input, pools, analysis);
 
   std::vector<ProcessVerdict> verdicts;

@@ -18,6 +18,7 @@
 #ifndef PLATEAU_ANALYZER_VERDICT_ANALYSIS_H_
 #define PLATEAU_ANALYZER_VERDICT_ANALYSIS_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -81,6 +82,12 @@ struct Analysis {
 
 Analysis RunAnalysis(const AnalysisInput& input);
 
+// The same in two parts. The first takes longest and does not ask who the sites are: of `site_info` it reads
+// the pools alone and nothing of `site_traits`, so another thread may fill in the rest meanwhile.
+struct JudgedSites;
+std::shared_ptr<JudgedSites> JudgeSites(const AnalysisInput& input);
+Analysis RunAnalysis(const AnalysisInput& input, std::shared_ptr<JudgedSites> judged);
+
 struct ProcessWeight {
   const ProcessVerdict* verdict;
   double steps;  // training steps; 0 for launchers, shells and workers that ended before the training did
@@ -89,9 +96,9 @@ struct ProcessWeight {
 };
 
 // Which of several processes of a recording has the verdict to headline: the most severe of those that train;
-// a process that does not train counts only when none does, or when it grows without bound and is not small. A
-// worker of the training counts when it grows without bound or is not small.
-// Among equals the one with more steps, then the larger one, then the earlier one.
+// a process that does not train counts only when none does, or when it grows without bound and is not small.
+// A worker of the training counts when it grows without bound or is not small. Among equals the one with more
+// steps, then the larger one, then the earlier one.
 size_t HeadlineProcess(const std::vector<ProcessWeight>& processes);
 
 }  // namespace plateau::verdict

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
+#include <vector>
 
 namespace plateau::report {
 namespace {
@@ -55,6 +57,45 @@ TEST(JsonTextTest, ValuesThatComeOneByOneAreTheSame) {
     const Json same = {{"list", {7, INT64_MIN, 2.5, true, nullptr, Json::object()}}, {"name\n", "\"x\""}};
     EXPECT_EQ(text.Take(), Dumped(same, indent));
   }
+}
+
+TEST(JsonTextTest, NumbersAreWhatDumpWrites) {
+  std::vector<double> numbers = {0.0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 999999999999999,
+                                 -999999999999999,
+                                 1e15,
+                                 -1e15,
+                                 1e14,
+                                 1e16,
+                                 1e-9,
+                                 123456.5,
+                                 4503599627370497,
+                                 1e300,
+                                 1e-310,
+                                 0.1,
+                                 1e15 - 0.125,
+                                 100000000000000.5};
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    const double whole = static_cast<double>(static_cast<int64_t>(random()) >> (random() % 64));
+    numbers.insert(numbers.end(), {whole, -whole, whole * 0.5, whole * 1000});
+  }
+  for (const double number : numbers) {
+    JsonText text(2);
+    text.Value(number);
+    ASSERT_EQ(text.Take(), Json(number).dump());
+  }
+}
+
+TEST(JsonTextTest, DeepLevelsAreIndented) {
+  Json deep = 1;
+  for (int i = 0; i < 60; ++i) deep = Json::array({deep, Json::object({{"a", 2}})});
+  JsonText text(3);
+  text.Tree(deep);
+  EXPECT_EQ(text.Take(), deep.dump(3));
 }
 
 TEST(JsonTextTest, TextOfAnotherWriterFitsIn) {
