@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/progress.h"
 #include "analyzer/base/status_macros.h"
+#include "analyzer/reader/sound_blocks.h"
 #include "preload/trace/decoder.h"
 
 namespace plateau::reader {
@@ -18,7 +19,7 @@ namespace {
 using trace::BlockHeader;
 using trace::BlockStatus;
 
-constexpr size_t kWindowBytes = 4 << 20;
+constexpr size_t kWindowBytes = 256 << 10;
 constexpr int kSnapshotTries = 4;
 
 uint64_t AlignUp(uint64_t value, uint64_t alignment) {
@@ -162,7 +163,10 @@ class Indexer {
 
   void WalkData() {
     Progress progress(absl::StrCat("reading ", file_.path()), file_bytes_);
-    uint64_t offset = DataBegin();
+    const SoundBlocks sound = FindSoundBlocks(file_, DataBegin(), file_bytes_, extents_, &progress);
+    for (const BlockRef& ref : sound.blocks) AddBlock(ref);
+    summary_.unknown_blocks += sound.unknown_blocks;
+    uint64_t offset = sound.end;
     while (offset < file_bytes_ && window_.status().ok()) {
       const uint64_t before = offset;
       if (const auto extent = extents_.find(offset); extent != extents_.end()) {

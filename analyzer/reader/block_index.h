@@ -2,13 +2,13 @@
 //
 // Order of work, so that a file that is being written has no false gap:
 //   1. open blocks of the ring slots are copied: from then on everything before them is in the data
-//   2. the data is walked by block length, every checksum checked; where no sound block starts, the next one
-//   is looked
-//      for at 64-byte steps; bytes that are all zero were never written and are not damage
+//   2. the data is walked by block length, every checksum checked, by sound_blocks.h as far as it goes; where
+//   no
+//      sound block starts, the next one is looked for at 64-byte steps; bytes that are all zero were never
+//      written and are not damage
 //   3. of two copies of (stream, seq) the sealed one wins
 //
-// Reads the file once, front to back, in windows. Memory: one entry per block plus the open blocks
-// themselves.
+// Reads the file once, front to back. Memory: one entry per block plus the open blocks themselves.
 #ifndef PLATEAU_ANALYZER_READER_BLOCK_INDEX_H_
 #define PLATEAU_ANALYZER_READER_BLOCK_INDEX_H_
 
