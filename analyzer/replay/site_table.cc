@@ -118,16 +118,16 @@ Owner SiteTable::Classify(const Location& location) {
   return owner;
 }
 
-Owner SiteTable::OwnerOf(uint32_t location) {
+Owner SiteTable::FindOwner(uint32_t location) {
   if (location >= owners_.size()) return Owner::kRuntime;
-  uint8_t& known = owners_[location];
-  if (known == 0) known = static_cast<uint8_t>(Classify(definitions_.locations[location])) + 1;
-  return static_cast<Owner>(known - 1);
+  const Owner owner = Classify(definitions_.locations[location]);
+  owners_[location] = static_cast<uint8_t>(owner) + 1;
+  return owner;
 }
 
 // For a stack that ends in `node`, when `by_caller` (not known: there is no caller) is to blame for the stack
 // without it.
-SiteTable::Blamed SiteTable::BlamedFor(uint32_t node, Blamed by_caller) {
+inline SiteTable::Blamed SiteTable::BlamedFor(uint32_t node, Blamed by_caller) {
   const Owner owner = OwnerOf(definitions_.nodes[node].location);
   if (!by_caller.is_known()) return Blamed(node, owner);
   if (options_.rule == SiteRule::kLeaf) {

@@ -68,7 +68,10 @@ class SiteTable {
 
   // What a location is to the user.
   enum class Owner : uint8_t { kUser, kPython, kMainProgram, kLibrary, kRuntime };
-  Owner OwnerOf(uint32_t location);
+  Owner OwnerOf(uint32_t location) {
+    const uint8_t known = location < owners_.size() ? owners_[location] : 0;
+    return known != 0 ? static_cast<Owner>(known - 1) : FindOwner(location);
+  }
 
  private:
   // The frame to blame for a stack and whose it is, in one word, because there is one for every node.
@@ -84,7 +87,8 @@ class SiteTable {
    private:
     uint32_t bits_;
   };
-  Blamed BlamedFor(uint32_t node, Blamed by_caller);
+  Owner FindOwner(uint32_t location);
+  [[gnu::always_inline]] Blamed BlamedFor(uint32_t node, Blamed by_caller);
   uint32_t SiteAt(Pool pool, uint32_t node);
   uint64_t FrameKey(uint32_t location);
   uint64_t MakeFrameKey(uint32_t location) const;

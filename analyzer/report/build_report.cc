@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,26 @@
 
 namespace plateau::report {
 namespace {
+
+// Takes processes apart on a thread of its own: giving back the memory of millions of stacks takes time in
+// which the report can be written already. Nobody waits for the last one; nothing outside it depends on it.
+class Discarder {
+ public:
+  ~Discarder() {
+    if (thread_.joinable()) thread_.detach();
+  }
+  // Until the one before is gone, so that there is one process in memory at a time.
+  void Wait() {
+    if (thread_.joinable()) thread_.join();
+  }
+  void Discard(std::unique_ptr<ProcessPass> pass) {
+    Wait();
+    thread_ = std::thread([doomed = std::move(pass)]() mutable { doomed.reset(); });
+  }
+
+ private:
+  std::thread thread_;
+};
 
 class ReportBuilder {
  public:
@@ -44,6 +65,7 @@ class ReportBuilder {
       // Its workers began later, so they come later.
       if (workers_.contains(trace.header.pid))
         marks_[trace.header.pid] = std::move((*pass)->definitions.marks);
+      discarder_.Discard(*std::move(pass));
     }
     if (headlines_.empty()) return last_error;
     Finish();
@@ -65,6 +87,7 @@ class ReportBuilder {
   }
 
   absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const reader::TraceFile& trace) {
+    discarder_.Wait();
     ProcessOptions options = options_.process;
     if (const auto found = workers_.find(trace.header.pid); found != workers_.end())
       options.workers = found->second;
@@ -218,6 +241,7 @@ class ReportBuilder {
   std::set<std::string> sources_;
   double start_seconds_ = 0;
   std::array<series::BreakdownShare, series::kHeldAs> breakdown_{};
+  Discarder discarder_;
 };
 
 }  // namespace
