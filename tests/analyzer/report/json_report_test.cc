@@ -78,5 +78,14 @@ TEST(JsonReportTest, BadUtf8AndNotANumberStayValidJson) {
   EXPECT_TRUE(json::accept(WriteJsonReport(model)));
 }
 
+TEST(JsonReportTest, ANumberOfASiteIsWrittenOnce) {
+  ReportModel model = LeakModel();
+  model.sites[0].numbers = {{"a", 1}, {"b", 2.5}, {"a", 3}};
+  model.sites[0].growth_interval = Interval{-1, 2};
+  const auto j = nlohmann::ordered_json::parse(WriteJsonReport(model));
+  EXPECT_EQ(j["sites"][0]["numbers"].dump(), R"({"a":3.0,"b":2.5})");
+  EXPECT_EQ(j["sites"][0]["growth_interval"].dump(), "[-1.0,2.0]");
+}
+
 }  // namespace
 }  // namespace plateau::report
