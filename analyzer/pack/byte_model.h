@@ -62,7 +62,7 @@ class ByteMatch {
 
 class ByteModel {
  public:
-  static constexpr size_t kContexts = 7;
+  static constexpr size_t kContexts = 5;
   using Contexts = std::array<uint64_t, kContexts>;
 
   // `kinds`: of bytes, each with its own weights.
@@ -84,7 +84,7 @@ class ByteModel {
     const size_t match_class = MatchClass();
     const uint32_t predicted = match_class == 0 ? 0 : match_.Predicted(bytes_) | 0x100u;
     int32_t* const weights = &weights_[(kind * kMatchClasses + match_class) * kInputs * kSeenClasses];
-    std::array<Line*, kContexts> lines;
+    std::array<Line*, kContexts> lines = {};
     uint32_t node = 1;
     for (int i = 7; i >= 0; --i) {
       if (i == 7 || i == 3) {

@@ -55,12 +55,14 @@ class EventMatch {
     if (events_.empty()) events_.emplace_back();  // place 0 is none
     events_.push_back(event);
     tail_ = tail_ * kTailFactor + event.signature * 0x9e3779b97f4a7c15u;
-    const uint64_t hash = tail_ * 0xc2b2ae3d27d4eb4fu;
-    Place& known = places_[hash >> shift_];
-    const uint32_t tag = static_cast<uint32_t>(hash >> 8);
-    if (length_ < kShortest && known.tag == tag && known.place != 0 && known.place != place_)
-      TryPlace(known.place);
-    known = {static_cast<uint32_t>(events_.size()), tag};
+    // One tail in four is looked up and kept, always the same ones: that is found soon enough.
+    if (const uint64_t hash = tail_ * 0xc2b2ae3d27d4eb4fu; (hash >> 40 & 3) == 0) {
+      Place& known = places_[hash >> shift_];
+      const uint32_t tag = static_cast<uint32_t>(hash >> 8);
+      if (length_ < kShortest && known.tag == tag && known.place != 0 && known.place != place_)
+        TryPlace(known.place);
+      known = {static_cast<uint32_t>(events_.size()), tag};
+    }
     if (place_ >= events_.size()) place_ = 0;
   }
 

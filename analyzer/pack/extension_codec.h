@@ -218,9 +218,8 @@ class ExtensionCodec {
       if (is_table) {
         table_.Fill(last_bytes, &contexts);
       } else {
-        contexts = {HashOf(last_bytes & 0xff, kind), last_bytes & 0xffff,         last_bytes & 0xffffff,
-                    last_bytes & 0xffffffff,         last_bytes & 0xffffffffffff, so_far,
-                    HashOf(field, last_kind_, i)};
+        contexts = {HashOf(last_bytes & 0xff, kind), last_bytes & 0xffff, last_bytes & 0xffffff,
+                    last_bytes & 0xffffffffff, so_far};
       }
       const uint8_t byte = CodeByte(contexts, kind);
       last_bytes = last_bytes << 8 | byte;
@@ -237,13 +236,9 @@ class ExtensionCodec {
     last_size_ = size;
     uint64_t last_bytes = 0;
     for (uint64_t i = 0; i < size; ++i) {
-      const ByteModel::Contexts contexts = {HashOf(i, size, 200),
-                                            HashOf(last_bytes & 0xff, i, 201),
-                                            HashOf(last_bytes & 0xffff, 202),
-                                            HashOf(last_bytes & 0xffffff, 203),
-                                            HashOf(last_bytes & 0xffffffff, 204),
-                                            HashOf(last_bytes & 0xff, 205),
-                                            HashOf(i, bytes_.Before(size), 206)};
+      const ByteModel::Contexts contexts = {
+          HashOf(i, size, 200), HashOf(last_bytes & 0xff, i, 201), HashOf(last_bytes & 0xffff, 202),
+          HashOf(last_bytes & 0xffffff, 203), HashOf(i, bytes_.Before(size), 206)};
       last_bytes = last_bytes << 8 | CodeByte(contexts, kOther);
     }
     return true;

@@ -23,11 +23,8 @@ class LineTableModel {
   }
 
   void Fill(uint64_t last_bytes, ByteModel::Contexts* contexts) const {
-    *contexts = {HashOf(so_far_, place_, 100),
-                 HashOf(so_far_, position_[0], 101),
-                 HashOf(so_far_, entry_[0], 102),
+    *contexts = {HashOf(so_far_, place_, 100), HashOf(so_far_, position_[0], 101),
                  HashOf(so_far_, entry_[0], HashOf(entry_[1], 103)),
-                 HashOf(so_far_, HashOf(entry_[0], entry_[1]), HashOf(entry_[2], 104)),
                  HashOf(so_far_, position_[1], HashOf(position_[0], 105)),
                  HashOf(last_bytes & 0xffff, place_, 106)};
   }

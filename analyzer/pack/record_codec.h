@@ -5,7 +5,7 @@
 // packer must find something out first, such as which object lives at an address, the code asks kEncodes.
 //
 // Decoding takes bytes from anywhere: Code() returns false when they make no sense, and a record that came
-// out is valid by itself. Memory: bounded by the records coded, and about 25 MiB of tables.
+// out is valid by itself. Memory: bounded by the records coded, and about 30 MiB of tables.
 #ifndef PLATEAU_ANALYZER_PACK_RECORD_CODEC_H_
 #define PLATEAU_ANALYZER_PACK_RECORD_CODEC_H_
 
