@@ -52,60 +52,45 @@ struct HotRecord {
   bool has_time;
 };
 
-// What the first byte of a hot record says, as bits: tested without a branch, because which of these a record
-// has is hard to predict.
-class HotShape {
- public:
+// What the first byte of a hot record says. Masks have all bits or none: which numbers a record has is hard
+// to predict, so they are taken without a branch.
+struct HotShape {
+  uint64_t size_mask = 0;    // has a size
+  uint64_t stack_mask = 0;   // has a stack
+  uint64_t recent_mask = 0;  // its address may be a place of the recent ones
+  uint32_t last_number = 1;  // a bit whose place says which number of the record is its last
+  RecordKind kind = RecordKind::kAlloc;
+  bool is_hot = false;
+  bool has_time = false;
+  bool is_realloc = false;
+
   constexpr HotShape() = default;
   constexpr explicit HotShape(uint8_t tag) {
     const uint8_t flags = tag >> 3;
     const Op op = static_cast<Op>(tag & 7);
     const bool is_in = op == Op::kAllocIn || op == Op::kFreeIn;
     if (op == Op::kAlloc || op == Op::kAllocIn) {
-      Set(kIsHot | kIsAlloc, true);
-      Set(kHasSize, (flags & kAllocSameSize) == 0);
-      Set(kHasStack, (flags & kAllocSameStack) == 0);
-      Set(kHasTime, (flags & kAllocTime) != 0);
-      Set(kIsRecent, (flags & kAllocRecent) != 0);
-      Set(kIsRealloc, !is_in && (flags & kAllocRealloc) != 0);
-      bits_ |= static_cast<uint32_t>(is_in ? RecordKind::kAllocIn : RecordKind::kAlloc) << kKindShift;
+      kind = is_in ? RecordKind::kAllocIn : RecordKind::kAlloc;
+      is_hot = true;
+      size_mask = Mask((flags & kAllocSameSize) == 0);
+      stack_mask = Mask((flags & kAllocSameStack) == 0);
+      recent_mask = Mask((flags & kAllocRecent) != 0);
+      has_time = (flags & kAllocTime) != 0;
+      is_realloc = !is_in && (flags & kAllocRealloc) != 0;
     } else if (op == Op::kFree || op == Op::kFreeIn) {
-      Set(kIsHot, true);
-      Set(kHasTime, (flags & kFreeTime) != 0);
-      Set(kIsRecent, (flags & kFreeRecent) != 0);
-      Set(kIsRealloc, !is_in && (flags & kFreeRealloc) != 0);
-      bits_ |= static_cast<uint32_t>(is_in ? RecordKind::kFreeIn : RecordKind::kFree) << kKindShift;
+      kind = is_in ? RecordKind::kFreeIn : RecordKind::kFree;
+      is_hot = true;
+      recent_mask = Mask((flags & kFreeRecent) != 0);
+      has_time = (flags & kFreeTime) != 0;
+      is_realloc = !is_in && (flags & kFreeRealloc) != 0;
     }
-    Set(kIsIn, is_in);
-    last_number_ = uint32_t{1} << (One(kHasSize) + One(kHasStack) + One(kHasTime));
+    last_number = uint32_t{1} << ((size_mask & 1) + (stack_mask & 1) + has_time);
   }
 
-  enum Bit : uint32_t {
-    kIsHot = 1,
-    kIsIn = 2,
-    kIsAlloc = 4,
-    kHasSize = 8,
-    kHasStack = 16,
-    kHasTime = 32,
-    kIsRecent = 64,
-    kIsRealloc = 128,
-  };
-  constexpr bool Has(Bit bit) const { return (bits_ & bit) != 0; }
-  // 0 or 1.
-  constexpr uint64_t One(Bit bit) const { return bits_ / bit & 1; }
-  // All bits, or none.
-  constexpr uint64_t Mask(Bit bit) const { return -One(bit); }
-  constexpr RecordKind kind() const { return static_cast<RecordKind>(bits_ >> kKindShift); }
-  // A bit whose place says which number of the record is its last.
-  constexpr uint32_t last_number() const { return last_number_; }
-
  private:
-  static constexpr int kKindShift = 8;
-  constexpr void Set(uint32_t bits, bool is_set) { bits_ |= is_set ? bits : 0; }
-
-  uint32_t bits_ = 0;
-  uint32_t last_number_ = 1;
+  static constexpr uint64_t Mask(bool is_set) { return is_set ? UINT64_MAX : 0; }
 };
+static_assert(sizeof(HotShape) == 32);
 
 struct HotShapes {
   HotShape of[256] = {};
@@ -297,11 +282,11 @@ template <typename Join, typename Take>
   while (end_ - p >= kWordBytes) {
     uint64_t word;
     __builtin_memcpy(&word, p, sizeof(word));
-    const HotShape shape = kHotShapes.of[word & 0xff];
-    if (!shape.Has(HotShape::kIsHot)) break;
+    const HotShape& shape = kHotShapes.of[word & 0xff];
+    if (!shape.is_hot) break;
     // Where the last of its numbers ends: all in one word, so that the next record need not wait until the
     // numbers of this one are read.
-    const uint64_t end = Join::BitAt(shape.last_number(), ~word & 0x8080808080808000u);
+    const uint64_t end = Join::BitAt(shape.last_number, ~word & 0x8080808080808000u);
     if (end == 0) [[unlikely]] {  // longer than a word
       give_back();
       HotRecord record;
@@ -312,20 +297,19 @@ template <typename Join, typename Take>
     }
     p += __builtin_ctzll(end) / 8 + 1;
     WordNumbers<Join> numbers(word);
-    const bool has_time = shape.Has(HotShape::kHasTime), is_realloc = shape.Has(HotShape::kIsRealloc);
-    const uint64_t has_size = shape.Mask(HotShape::kHasSize), has_stack = shape.Mask(HotShape::kHasStack);
-    const uint64_t is_recent = shape.Mask(HotShape::kIsRecent);
-    if (shape.kind() == RecordKind::kFree) {
+    const bool has_time = shape.has_time, is_realloc = shape.is_realloc;
+    const uint64_t has_size = shape.size_mask, has_stack = shape.stack_mask, is_recent = shape.recent_mask;
+    if (shape.kind == RecordKind::kFree) {
       address = QuickAddressOf(numbers.Take(), address, is_recent, &last_.recent);
       if (has_time) tsc += numbers.Take();
       take(HotRecord{tsc, address, 0, 0, RecordKind::kFree, is_realloc, has_time});
-    } else if (shape.kind() == RecordKind::kAlloc) {
+    } else if (shape.kind == RecordKind::kAlloc) {
       address = QuickAddressOf(numbers.Take(), address, is_recent, &last_.recent);
       bytes = numbers.TakeIf(has_size) | (bytes & ~has_size);
       stack += static_cast<uint32_t>(UnZigZag(numbers.TakeIf(has_stack)));
       if (has_time) tsc += numbers.Take();
       take(HotRecord{tsc, address, bytes, stack, RecordKind::kAlloc, is_realloc, has_time});
-    } else if (shape.kind() == RecordKind::kAllocIn) {
+    } else if (shape.kind == RecordKind::kAllocIn) {
       const uint64_t size = numbers.TakeIf(has_size) | (last_.in_bytes & ~has_size);
       last_.in_bytes = size;
       uint64_t* const last = &last_.in_address[InClass(size)];
