@@ -52,14 +52,13 @@ inline bool FastAlloc(size_t bytes) {
   return true;
 }
 
-// True when a pointer may be freed the straight way: it has been counted. Also waits for Python frame walks
-// where an interpreter that is being finalised may be giving their memory back.
+// True when a pointer may be freed the straight way: it has been counted. Not while an interpreter is being
+// finalised, which may be giving back what Python frame walks read: the slow path waits for them.
 inline bool FastFree(void* p) {
   if (g_gate.fast_free.load(std::memory_order_relaxed) == 0) return false;
-  python::BeforeRelease();
   ThreadState& t = t_thread;
   trace::Totals* totals = t.totals;
-  if (totals == nullptr || g_sample_set.MayContain(reinterpret_cast<uintptr_t>(p)) || python::IsFinalizing())
+  if (python::IsFinalizing() || totals == nullptr || g_sample_set.MayContain(reinterpret_cast<uintptr_t>(p)))
       [[unlikely]] {
     return false;
   }

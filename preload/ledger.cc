@@ -26,6 +26,7 @@ using trace::LedgerField;
 
 constinit std::atomic<uint64_t> g_last_tsc{0};
 constinit std::atomic<uint64_t> g_next_mallinfo_tsc{0};
+constinit std::atomic<uint64_t> g_next_host_tsc{0};
 constinit char g_cgroup_current_path[512] = {};
 constinit uint64_t g_cgroup_limit_bytes = 0;
 
@@ -131,16 +132,23 @@ void AddAllocator(trace::LedgerRecord* record, uint64_t now) {
   Add(record, LedgerField::kAllocatorMmapBytes, info.hblkhd);
 }
 
-void AddLimits(trace::LedgerRecord* record) {
+// The machine as a whole changes slowly, and its file costs a quarter of a sample: once a second will do.
+void AddHost(trace::LedgerRecord* record, uint64_t now, LedgerReason reason) {
+  if (now < g_next_host_tsc.load(std::memory_order_relaxed) && reason != LedgerReason::kEnd) return;
+  g_next_host_tsc.store(now + TicksOfMs(kLedgerIntervalMs), std::memory_order_relaxed);
+  char text[512];
+  uint64_t value;
+  if (sys::ReadFile("/proc/meminfo", text, sizeof(text)) == 0) return;
+  if (NumberAfter(text, "MemTotal:", &value)) Add(record, LedgerField::kHostLimitBytes, value * 1024);
+  if (NumberAfter(text, "MemAvailable:", &value)) Add(record, LedgerField::kHostAvailableBytes, value * 1024);
+}
+
+void AddCgroup(trace::LedgerRecord* record) {
   uint64_t value;
   if (g_cgroup_current_path[0] != 0 && NumberInFile(g_cgroup_current_path, &value)) {
     Add(record, LedgerField::kCgroupCurrentBytes, value);
   }
   if (g_cgroup_limit_bytes != 0) Add(record, LedgerField::kCgroupLimitBytes, g_cgroup_limit_bytes);
-  char text[512];
-  if (sys::ReadFile("/proc/meminfo", text, sizeof(text)) == 0) return;
-  if (NumberAfter(text, "MemTotal:", &value)) Add(record, LedgerField::kHostLimitBytes, value * 1024);
-  if (NumberAfter(text, "MemAvailable:", &value)) Add(record, LedgerField::kHostAvailableBytes, value * 1024);
 }
 
 }  // namespace
@@ -163,6 +171,7 @@ void StartLedger() {
   g_last_tsc.store(0, std::memory_order_relaxed);
   g_next_ledger_tsc.store(0, std::memory_order_relaxed);
   g_next_mallinfo_tsc.store(0, std::memory_order_relaxed);
+  g_next_host_tsc.store(0, std::memory_order_relaxed);
 }
 
 void SampleLedger(ThreadBuffer* buffer, LedgerReason reason) {
@@ -181,7 +190,8 @@ void SampleLedger(ThreadBuffer* buffer, LedgerReason reason) {
   record.count = 0;
   AddResident(&record);
   if (reason == LedgerReason::kTickUncached || reason == LedgerReason::kMark) AddAllocator(&record, now);
-  AddLimits(&record);
+  AddCgroup(&record);
+  AddHost(&record, now, reason);
   const uint64_t private_bytes = IsForkedChild() ? AddSharing(&record) : 0;
   Add(&record, LedgerField::kOwnBytes, OwnBytes() + unwind::GetCaptureStatistics().own_bytes);
   const trace::Totals totals = ProcessTotals();

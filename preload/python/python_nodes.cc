@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kLog2Locations = 16;
 
-// A frame under its parent, and its node. All zero: none.
+// A frame under its parent, and its node.
 struct alignas(128) KnownFrame {
   const void* code;
   uint32_t offset;
@@ -32,6 +32,8 @@ constexpr size_t kKnownWays = 4;
 struct ThreadMemory {
   uint32_t epoch;
   uint32_t turn;
+  uint16_t tags[kKnownFrames];  // of the known frames; 0: none
+  uint16_t places[kMaxPythonFrames];
   PythonFrame frames[kMaxPythonFrames];
   KnownFrame known[kKnownFrames];
 };
@@ -46,6 +48,8 @@ class Path {
     hash_ ^= hash_ >> 32;
   }
   size_t place() const { return hash_ & (kKnownFrames - 1); }
+  // Other bits, never 0.
+  uint16_t tag() const { return static_cast<uint16_t>(hash_ >> 16 | 1); }
 
  private:
   uint64_t hash_ = 0;
@@ -85,25 +89,58 @@ bool IsKnown(const Layout& layout, const KnownFrame& known, const PythonFrame& f
          HasFingerprint(layout, frame.code, known.fingerprint);
 }
 
-// The node of `frame` under `parent`: the thread's own when it is one of four at `place`, else from the
-// tables of the process. 0 when it could not be defined.
-uint32_t NodeOf(const WalkScope& scope, ThreadMemory* memory, size_t place, const PythonFrame& frame,
-                uint32_t parent, unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink) {
-  const Layout& layout = g_interpreter.layout;
-  KnownFrame* spare = &memory->known[place ^ memory->turn % kKnownWays];
+// Where a frame with this path is, or will be.
+size_t FindPlace(ThreadMemory* memory, const Path& path) {
   for (size_t way = 0; way < kKnownWays; ++way) {
-    KnownFrame& known = memory->known[place ^ way];
-    if (IsKnown(layout, known, frame, parent)) [[likely]]
-      return known.node;
-    if (known.code != nullptr) continue;
-    spare = &known;
+    const size_t place = path.place() ^ way;
+    if (memory->tags[place] == path.tag()) return place;
+  }
+  size_t place = path.place() ^ memory->turn++ % kKnownWays;
+  for (size_t way = 0; way < kKnownWays; ++way) {
+    if (memory->tags[path.place() ^ way] != 0) continue;
+    place = path.place() ^ way;
     break;
   }
-  ++memory->turn;
-  *spare = {frame.code, frame.offset, parent, 0, FingerprintOf(layout, frame.code)};
-  spare->node = InternKnown(scope, *spare, parent, thread, sink);
-  if (spare->node == 0) *spare = {};
-  return spare->node;
+  memory->tags[place] = path.tag();
+  memory->known[place].code = nullptr;
+  return place;
+}
+
+void Prefetch(const void* object, size_t offset) {
+  __builtin_prefetch(static_cast<const char*>(object) + offset);
+}
+
+// Finds the place of each frame, and what is about to be read there and in its code object: all at once
+// instead of one after the other, for the program uses none of it while it runs. Where a remembered object is
+// gone the address may be nobody's, which does no harm.
+void FindPlaces(const PythonStack& stack, ThreadMemory* memory) {
+  Path path;
+  for (size_t i = stack.count; i > 0; --i) {
+    path.Add(stack.frames[i - 1]);
+    const size_t place = FindPlace(memory, path);
+    memory->places[i - 1] = static_cast<uint16_t>(place);
+    Prefetch(&memory->known[place], 0);
+    Prefetch(&memory->known[place], sizeof(KnownFrame) / 2);
+  }
+  for (size_t i = stack.count; i > 0; --i) {
+    const CodeFingerprint& print = memory->known[memory->places[i - 1]].fingerprint;
+    Prefetch(reinterpret_cast<const void*>(print.name), kTextHash);
+    Prefetch(reinterpret_cast<const void*>(print.line_table), kObjectSize);
+    Prefetch(reinterpret_cast<const void*>(print.line_table), kBytesData + print.line_table_bytes - 8);
+  }
+}
+
+// The node of `frame` under `parent`: as remembered in `known`, else from the tables of the process and
+// remembered there. 0 when it could not be defined.
+uint32_t NodeOf(const WalkScope& scope, KnownFrame* known, const PythonFrame& frame, uint32_t parent,
+                unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink) {
+  const Layout& layout = g_interpreter.layout;
+  if (IsKnown(layout, *known, frame, parent)) [[likely]]
+    return known->node;
+  *known = {frame.code, frame.offset, parent, 0, FingerprintOf(layout, frame.code)};
+  known->node = InternKnown(scope, *known, parent, thread, sink);
+  if (known->node == 0) known->code = nullptr;
+  return known->node;
 }
 
 }  // namespace
@@ -149,25 +186,19 @@ uint32_t InternPythonStack(const WalkScope& scope, const PythonStack& stack, unw
   ThreadMemory& memory = *MemoryOf(scope);
   const uint32_t epoch = g_epoch.load(std::memory_order_acquire);
   if (memory.epoch != epoch) [[unlikely]] {
-    if (memory.epoch != 0) memset(memory.known, 0, sizeof(memory.known));  // else it is new, and zero
     memory.epoch = epoch;
+    memset(memory.tags, 0, sizeof(memory.tags));
   }
   uint32_t node = 0;
   if (stack.truncated) {
     node = InternCutMark(thread, sink);
     if (node == 0) return 0;
   }
-  Path ahead;
+  FindPlaces(stack, &memory);
   for (size_t i = stack.count; i > 0; --i) {
-    ahead.Add(stack.frames[i - 1]);
-    const KnownFrame* known = &memory.known[ahead.place()];
-    __builtin_prefetch(known);
-    __builtin_prefetch(reinterpret_cast<const char*>(known) + sizeof(KnownFrame) / 2);
-  }
-  Path path;
-  for (size_t i = stack.count; i > 0 && (i == stack.count || node != 0); --i) {
-    path.Add(stack.frames[i - 1]);
-    node = NodeOf(scope, &memory, path.place(), stack.frames[i - 1], node, thread, sink);
+    KnownFrame* known = &memory.known[memory.places[i - 1]];
+    node = NodeOf(scope, known, stack.frames[i - 1], node, thread, sink);
+    if (node == 0) return 0;
   }
   return node;
 }

@@ -54,6 +54,9 @@ class KnownBranches {
       const size_t place = PlaceOf(hash) ^ *way;
       if (tags_[place] != TagOf(hash)) continue;
       const Entry& entry = entries_[place];
+      __builtin_prefetch(&entry);
+#pragma GCC unroll 8
+      for (size_t i = 0; i < 8; ++i) __builtin_prefetch(reinterpret_cast<const char*>(&entry) + 64 * (i + 1));
       if (entry.pc != pc || entry.rsp != rsp || entry.parent != parent || entry.stop_address != stop_address)
         continue;
       ++*way;
