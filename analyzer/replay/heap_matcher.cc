@@ -133,6 +133,27 @@ template <bool kMany>
   live_.Erase(spot);
 }
 
+// ---- pymalloc ----
+
+[[gnu::always_inline]] inline void HeapMatcher::AllocIn(const Event& e, const LiveTable::Hint& hint) {
+  if (e.address == 0) return;
+  const LiveTable::Place place = python_.FindOrAdd(e.address, hint);
+  if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
+  const uint64_t bytes = BytesOf(e);
+  Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.current());
+  new (place.object) LiveObject(e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_);
+}
+
+[[gnu::always_inline]] inline void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {
+  const LiveTable::Spot spot = python_.Look(e.address, hint);
+  if (spot.object == nullptr) {
+    ++totals_.unknown_frees;
+    return;
+  }
+  End(*spot.object, Pool::kPython, nullptr);
+  python_.Erase(spot);
+}
+
 // ---- Events ----
 
 void HeapMatcher::Match(const EventRun& run) {
@@ -168,19 +189,25 @@ void HeapMatcher::MatchAll(const Event* begin, const Event* end, const Event* bl
 template <bool kMany>
 [[gnu::always_inline]] inline void HeapMatcher::MatchOne(const Event& e, const LiveTable::Hint& hint) {
   if (e.flags & kEventRealloc) [[unlikely]] {
-    MatchOther(e, hint);
+    MatchOther(e);
   } else if (e.Kind() == RecordKind::kAlloc) {
     ++totals_.events;
     Alloc<kMany>(e, hint);
   } else if (e.Kind() == RecordKind::kFree) {
     ++totals_.events;
     Free<kMany>(e, hint);
+  } else if (e.Kind() == RecordKind::kAllocIn) {
+    ++totals_.events;
+    AllocIn(e, hint);
+  } else if (e.Kind() == RecordKind::kFreeIn) {
+    ++totals_.events;
+    FreeIn(e, hint);
   } else {
-    MatchOther(e, hint);
+    MatchOther(e);
   }
 }
 
-void HeapMatcher::MatchOther(const Event& e, const LiveTable::Hint& hint) {
+void HeapMatcher::MatchOther(const Event& e) {
   switch (e.Kind()) {
     case RecordKind::kAlloc:
       ++totals_.events;
@@ -196,14 +223,6 @@ void HeapMatcher::MatchOther(const Event& e, const LiveTable::Hint& hint) {
     case RecordKind::kTensor:
     case RecordKind::kTensorGone:
       if (LiveObject* object = live_.Find(e.address)) Tag(object, e.Kind() == RecordKind::kTensor);
-      break;
-    case RecordKind::kAllocIn:
-      ++totals_.events;
-      AllocIn(e, hint);
-      break;
-    case RecordKind::kFreeIn:
-      ++totals_.events;
-      FreeIn(e, hint);
       break;
     default:
       if (e.flags & kEventRare) Rare(block_->RecordOf(e));
@@ -261,27 +280,6 @@ void HeapMatcher::Finish() {
   EndFolded();
   AppendRetained();
   out_.Close();
-}
-
-// ---- pymalloc ----
-
-void HeapMatcher::AllocIn(const Event& e, const LiveTable::Hint& hint) {
-  if (e.address == 0) return;
-  const LiveTable::Place place = python_.FindOrAdd(e.address, hint);
-  if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
-  const uint64_t bytes = BytesOf(e);
-  Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.current());
-  new (place.object) LiveObject(e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_);
-}
-
-void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {
-  const LiveTable::Spot spot = python_.Look(e.address, hint);
-  if (spot.object == nullptr) {
-    ++totals_.unknown_frees;
-    return;
-  }
-  End(*spot.object, Pool::kPython, nullptr);
-  python_.Erase(spot);
 }
 
 // ---- The rest ----

@@ -82,7 +82,7 @@ class HeapMatcher {
   template <bool kMany>
   void MatchOne(const Event& event, const LiveTable::Hint& hint);
   // What is not an ordinary allocation or free.
-  void MatchOther(const Event& event, const LiveTable::Hint& hint);
+  void MatchOther(const Event& event);
   void Tick(uint64_t tsc);
   void Rare(const trace::Record& record);
   void AppendFolded(const FoldedPart& part);

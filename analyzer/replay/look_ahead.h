@@ -3,10 +3,13 @@
 //   LookAhead ahead(&live, &python);
 //   for (event in run) table.Look(event.address, ahead.For(event, block_end));
 //
-// Events are taken kEvents at a time and gone through three times, each time a step further into the table:
-// while one waits for memory, the others are on their way. Hints that are out of date by the time they are
-// used cost a second look and nothing else. Each stream has its own events ahead, as runs of several streams
-// alternate. Does nothing while both tables are small.
+//   | lot in use     | next lot        | the one after   |      of kEvents events
+//     large groups:    groups: page      directory: slot
+//     object           found, loaded     loaded
+//
+// While the events of one lot are matched, memory loads what the next two need. Hints that are out of date by
+// the time they are used cost a second look and nothing else. Each stream has its own events ahead, as runs
+// of several streams alternate. Does nothing while both tables are small.
 #ifndef PLATEAU_ANALYZER_REPLAY_LOOK_AHEAD_H_
 #define PLATEAU_ANALYZER_REPLAY_LOOK_AHEAD_H_
 
@@ -14,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "analyzer/replay/event_block.h"
 #include "analyzer/replay/live_table.h"
@@ -42,6 +46,8 @@ class LookAhead {
     const Event* begin = nullptr;
     const Event* end = nullptr;
     std::array<LiveTable::Hint, kEvents> hints;
+    const Event* next = nullptr;  // of next_hints
+    std::array<LiveTable::Hint, kEvents> next_hints;
   };
 
   static bool IsIn(const Event& event) {
@@ -53,14 +59,29 @@ class LookAhead {
   LiveTable& TableOf(const Event& event) { return IsIn(event) ? python_ : live_; }
 
   void Load(const Event* event, const Event* block_end, Lot* lot) {
-    const auto size = std::min<size_t>(kEvents, static_cast<size_t>(block_end - event));
+    const auto size = [&](const Event* from) {
+      return from < block_end ? std::min<size_t>(kEvents, static_cast<size_t>(block_end - from)) : 0;
+    };
+    const Event* const next = event + std::min<size_t>(kEvents, static_cast<size_t>(block_end - event));
+    if (event == lot->next) {
+      std::swap(lot->hints, lot->next_hints);
+    } else {
+      FindGroups(event, size(event), &lot->hints);
+    }
     lot->begin = event;
-    lot->end = event + size;
-    for (size_t i = 0; i < size; ++i) TableOf(event[i]).PrefetchPage(event[i].address);
-    for (size_t i = 0; i < size; ++i) lot->hints[i] = TableOf(event[i]).PrefetchGroup(event[i].address);
-    for (size_t i = 0; i < size; ++i) {
+    lot->end = next;
+    for (size_t i = 0; i < size(event); ++i) {
       TableOf(event[i]).PrefetchObject(event[i].address, lot->hints[i], !IsFree(event[i]));
     }
+    lot->next = next;
+    FindGroups(next, size(next), &lot->next_hints);
+    for (size_t i = 0; i < size(next + size(next)); ++i) {
+      const Event& e = next[kEvents + i];
+      TableOf(e).PrefetchPage(e.address);
+    }
+  }
+  void FindGroups(const Event* event, size_t size, std::array<LiveTable::Hint, kEvents>* hints) {
+    for (size_t i = 0; i < size; ++i) (*hints)[i] = TableOf(event[i]).PrefetchGroup(event[i].address);
   }
 
   LiveTable& live_;
