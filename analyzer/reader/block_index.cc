@@ -54,8 +54,14 @@ const char* Reason(BlockStatus status) {
 
 class Indexer {
  public:
-  Indexer(const InputFile& file, const trace::FileHeader& header, BlockIndex* index, ReadSummary* summary)
-      : file_(file), header_(header), index_(*index), summary_(*summary), window_(&file, kWindowBytes) {}
+  Indexer(const InputFile& file, const trace::FileHeader& header, Check check, BlockIndex* index,
+          ReadSummary* summary)
+      : file_(file),
+        header_(header),
+        check_(check),
+        index_(*index),
+        summary_(*summary),
+        window_(&file, kWindowBytes) {}
 
   absl::Status Run() {
     SnapshotRing();
@@ -163,7 +169,7 @@ class Indexer {
 
   void WalkData() {
     Progress progress(absl::StrCat("reading ", file_.path()), file_bytes_);
-    const SoundBlocks sound = FindSoundBlocks(file_, DataBegin(), file_bytes_, extents_, &progress);
+    const SoundBlocks sound = FindSoundBlocks(file_, DataBegin(), file_bytes_, extents_, check_, &progress);
     for (const BlockRef& ref : sound.blocks) AddBlock(ref);
     summary_.unknown_blocks += sound.unknown_blocks;
     uint64_t offset = sound.end;
@@ -258,6 +264,7 @@ class Indexer {
 
   const InputFile& file_;
   const trace::FileHeader& header_;
+  const Check check_;
   BlockIndex& index_;
   ReadSummary& summary_;
   FileWindow window_;
@@ -268,9 +275,9 @@ class Indexer {
 
 }  // namespace
 
-absl::Status BuildBlockIndex(const InputFile& file, const trace::FileHeader& header, BlockIndex* index,
-                             ReadSummary* summary) {
-  return Indexer(file, header, index, summary).Run();
+absl::Status BuildBlockIndex(const InputFile& file, const trace::FileHeader& header, Check check,
+                             BlockIndex* index, ReadSummary* summary) {
+  return Indexer(file, header, check, index, summary).Run();
 }
 
 }  // namespace plateau::reader

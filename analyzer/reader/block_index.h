@@ -3,8 +3,7 @@
 // Order of work, so that a file that is being written has no false gap:
 //   1. open blocks of the ring slots are copied: from then on everything before them is in the data
 //   2. the data is walked by block length, every checksum checked, by sound_blocks.h as far as it goes; where
-//   no
-//      sound block starts, the next one is looked for at 64-byte steps; bytes that are all zero were never
+//      no sound block starts, the next one is looked for at 64-byte steps; bytes that are all zero were never
 //      written and are not damage
 //   3. of two copies of (stream, seq) the sealed one wins
 //
@@ -26,6 +25,10 @@ namespace plateau::reader {
 // Blocks larger than this are taken for damage: no writer makes them.
 inline constexpr uint32_t kMaxBlockBytes = 64u << 20;
 
+// When the checksums of blocks are looked at. A file is read once less when that is done while a block is
+// loaded; what is damaged then shows too late to look for what is left, see TraceReader.
+enum class Check { kNow, kWhenLoaded };
+
 struct BlockRef {
   trace::BlockHeader header;
   uint64_t offset = 0;     // of the header in the file
@@ -45,8 +48,8 @@ struct BlockIndex {
 
 // `header` is what ReadFileHeader gave. Counts what it meets into `summary`. Fails only when the file cannot
 // be read.
-absl::Status BuildBlockIndex(const InputFile& file, const trace::FileHeader& header, BlockIndex* index,
-                             ReadSummary* summary);
+absl::Status BuildBlockIndex(const InputFile& file, const trace::FileHeader& header, Check check,
+                             BlockIndex* index, ReadSummary* summary);
 
 }  // namespace plateau::reader
 

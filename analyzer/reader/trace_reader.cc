@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/status_macros.h"
@@ -54,9 +55,9 @@ absl::Status CheckHeader(const std::string& path, trace::HeaderStatus status, si
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string& path, Check check) {
   PLATEAU_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
-  std::unique_ptr<TraceReader> reader(new TraceReader(std::move(file)));
+  std::unique_ptr<TraceReader> reader(new TraceReader(std::move(file), check));
   std::string page(trace::kHeaderBytes, '\0');
   PLATEAU_ASSIGN_OR_RETURN(const size_t bytes, reader->file_.Read(0, page.data(), page.size()));
   const trace::HeaderStatus status =
@@ -71,8 +72,30 @@ absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string
             summary.dropped_events.begin());
   std::copy(std::begin(header.dropped_bytes), std::end(header.dropped_bytes), summary.dropped_bytes.begin());
   reader->ns_per_tick_ = Calibrate(header);
-  PLATEAU_RETURN_IF_ERROR(BuildBlockIndex(reader->file_, header, &reader->index_, &summary));
+  PLATEAU_RETURN_IF_ERROR(BuildBlockIndex(reader->file_, header, check, &reader->index_, &summary));
   return reader;
+}
+
+absl::StatusOr<std::string_view> TraceReader::ReadPayload(const BlockRef& ref, std::string* buffer) const {
+  const bool is_checked = check_ == Check::kNow;
+  const uint64_t begin = is_checked ? ref.offset + ref.header.header_bytes : ref.offset;
+  const size_t size = (is_checked ? 0 : ref.header.header_bytes) + size_t{ref.header.payload_bytes};
+  buffer->resize(size);
+  PLATEAU_ASSIGN_OR_RETURN(const size_t n, file_.Read(begin, buffer->data(), size));
+  const auto fail = [&](const char* why) {
+    return absl::DataLossError(absl::StrCat(path(), ": block at offset ", ref.offset, ": ", why));
+  };
+  if (n < size) return fail("the file became shorter while it was read");
+  if (is_checked) return *buffer;
+  trace::BlockHeader header;
+  std::string_view payload;
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(buffer->data());
+  if (trace::ReadBlock(bytes, size, &header, &payload) != trace::BlockStatus::kOk ||
+      std::memcmp(&header, &ref.header, sizeof(header)) != 0) {
+    has_unsound_block_.store(true, std::memory_order_relaxed);
+    return fail("checksum mismatch");
+  }
+  return payload;
 }
 
 absl::Status TraceReader::Load(const BlockRef& ref, LoadedBlock* block) const {
@@ -84,25 +107,22 @@ absl::Status TraceReader::Load(const BlockRef& ref, LoadedBlock* block) const {
     block->payload = index_.open_payloads[ref.open_copy];
     return absl::OkStatus();
   }
-  block->stored.resize(ref.header.payload_bytes);
-  PLATEAU_ASSIGN_OR_RETURN(const size_t n, file_.Read(ref.offset + ref.header.header_bytes,
-                                                      block->stored.data(), block->stored.size()));
-  if (n < block->stored.size()) return fail("the file became shorter while it was read");
+  PLATEAU_ASSIGN_OR_RETURN(const std::string_view stored, ReadPayload(ref, &block->stored));
   switch (ref.header.type) {
     case trace::BlockType::kEvents:
-      block->payload = block->stored;
+      block->payload = stored;
       return absl::OkStatus();
     case trace::BlockType::kPacked: {
       block->unpacked.resize(ref.header.raw_bytes);
-      const size_t size = ZSTD_decompress(block->unpacked.data(), block->unpacked.size(),
-                                          block->stored.data(), block->stored.size());
+      const size_t size =
+          ZSTD_decompress(block->unpacked.data(), block->unpacked.size(), stored.data(), stored.size());
       if (ZSTD_isError(size)) return fail("cannot be unpacked: ", ZSTD_getErrorName(size));
       if (size != block->unpacked.size()) return fail("unpacks to another size than it says");
       block->payload = block->unpacked;
       return absl::OkStatus();
     }
     case trace::BlockType::kColumns: {
-      absl::StatusOr<std::string> unpacked = UnpackColumns(ref.header, block->stored);
+      absl::StatusOr<std::string> unpacked = UnpackColumns(ref.header, stored);
       if (!unpacked.ok()) return fail("cannot be unpacked: ", std::string(unpacked.status().message()));
       block->unpacked = *std::move(unpacked);
       block->header.delta_rules = trace::DeltaRules::kVersion3;

@@ -11,9 +11,14 @@
 // The file may still be written, or have been cut off by a kill: block_index.h says what is taken then.
 // Errors of Open(): NotFound (no file), FailedPrecondition (not a trace, or nothing usable in it),
 // Unimplemented (a newer version), or what the system said. Thread-safe after Open().
+//
+// With Check::kWhenLoaded checksums are looked at by Load(): who has loaded every block asks
+// has_unsound_block(), and if there was one opens the file again with Check::kNow, which finds what is left
+// around the damage.
 #ifndef PLATEAU_ANALYZER_READER_TRACE_READER_H_
 #define PLATEAU_ANALYZER_READER_TRACE_READER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,7 +45,8 @@ struct LoadedBlock {
 
 class TraceReader {
  public:
-  static absl::StatusOr<std::unique_ptr<TraceReader>> Open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<TraceReader>> Open(const std::string& path,
+                                                           Check check = Check::kNow);
 
   const std::string& path() const { return file_.path(); }
   const trace::FileHeader& header() const { return header_; }
@@ -49,6 +55,8 @@ class TraceReader {
   const ReadSummary& summary() const { return summary_; }
 
   absl::Status Load(const BlockRef& ref, LoadedBlock* block) const;
+  // Load() met one whose checksum is wrong.
+  bool has_unsound_block() const { return has_unsound_block_.load(std::memory_order_relaxed); }
 
   // Time stamps are ticks of a clock that the header calibrates.
   double NsPerTick() const { return ns_per_tick_; }
@@ -57,9 +65,14 @@ class TraceReader {
   }
 
  private:
-  explicit TraceReader(InputFile file) : file_(std::move(file)) {}
+  TraceReader(InputFile file, Check check) : file_(std::move(file)), check_(check) {}
+
+  // The payload of a block as it lies in the file.
+  absl::StatusOr<std::string_view> ReadPayload(const BlockRef& ref, std::string* buffer) const;
 
   InputFile file_;
+  const Check check_;
+  mutable std::atomic<bool> has_unsound_block_{false};
   trace::FileHeader header_;
   BlockIndex index_;
   ReadSummary summary_;

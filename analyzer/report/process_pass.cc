@@ -330,11 +330,13 @@ std::string ProcessPass::PoolOf(size_t site) const {
   return IsDeviceSite(site) ? device->PoolName(pool) : replay::PoolName(pool);
 }
 
-absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& path,
-                                                            const ProcessOptions& options,
-                                                            symbols::Symbolizer* symbolizer) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, reader::Check check,
+                                                     const ProcessOptions& options,
+                                                     symbols::Symbolizer* symbolizer) {
   auto pass = std::make_unique<ProcessPass>();
-  PLATEAU_ASSIGN_OR_RETURN(pass->reader, reader::TraceReader::Open(path));
+  PLATEAU_ASSIGN_OR_RETURN(pass->reader, reader::TraceReader::Open(path, check));
   PLATEAU_ASSIGN_OR_RETURN(pass->definitions, replay::CollectDefinitions(*pass->reader, options.threads));
   Clocks clocks = ChooseClocks(pass->definitions, pass->reader->NsPerTick(), options.parent_marks);
   pass->clock = std::move(clocks.steps);
@@ -378,6 +380,17 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& p
   judging.join();
   pass->analysis = verdict::RunAnalysis(input, std::move(judged));
   return pass;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ProcessPass>> AnalyzeProcess(const std::string& path,
+                                                            const ProcessOptions& options,
+                                                            symbols::Symbolizer* symbolizer) {
+  PLATEAU_ASSIGN_OR_RETURN(auto pass, Analyze(path, reader::Check::kWhenLoaded, options, symbolizer));
+  if (!pass->reader->has_unsound_block()) return pass;
+  pass.reset();  // again, with the care that finds what is left around the damage
+  return Analyze(path, reader::Check::kNow, options, symbolizer);
 }
 
 }  // namespace plateau::report

@@ -28,11 +28,12 @@ std::string Trace() {
 
 uint64_t OffsetOf(int block) { return trace::kHeaderBytes + static_cast<uint64_t>(block) * kBytesOfABlock; }
 
-SoundBlocks Find(const std::string& bytes, const std::map<uint64_t, uint64_t>& extents = {}) {
+SoundBlocks Find(const std::string& bytes, const std::map<uint64_t, uint64_t>& extents = {},
+                 Check check = Check::kNow) {
   const auto file = InputFile::Open(WriteTemporary("sound_blocks.plt", bytes));
   EXPECT_TRUE(file.ok()) << file.status();
   Progress progress("test", bytes.size());
-  return FindSoundBlocks(*file, trace::kHeaderBytes, bytes.size(), extents, &progress);
+  return FindSoundBlocks(*file, trace::kHeaderBytes, bytes.size(), extents, check, &progress);
 }
 
 TEST(SoundBlocksTest, AllBlocksOfASoundFileInOrder) {
@@ -90,6 +91,31 @@ TEST(SoundBlocksTest, TheReaderFindsWhatLiesBehindTheDamage) {
   ASSERT_EQ(summary.notes.size(), 2u);
   EXPECT_NE(summary.notes[0].find("checksum mismatch; 128 bytes skipped"), std::string::npos);
   EXPECT_NE(summary.notes[1].find("no block starts here; 128 bytes skipped"), std::string::npos);
+}
+
+TEST(SoundBlocksTest, HeadersAreEnoughWhenBlocksAreCheckedLater) {
+  std::string bytes = Trace();
+  bytes[OffsetOf(30) + sizeof(trace::BlockHeader)] ^= 1;
+  bytes[OffsetOf(60) + offsetof(trace::BlockHeader, type)] = 77;
+  const SoundBlocks sound = Find(bytes, {}, Check::kWhenLoaded);
+  EXPECT_EQ(sound.blocks.size(), 60u);
+  EXPECT_EQ(sound.end, OffsetOf(60));  // what is not known is looked at with care
+}
+
+TEST(SoundBlocksTest, ABlockIsCheckedWhenItIsLoaded) {
+  const std::string good = Trace();
+  std::string payload = good, header = good;
+  payload[OffsetOf(30) + sizeof(trace::BlockHeader)] ^= 1;
+  header[OffsetOf(30) + offsetof(trace::BlockHeader, first_tsc)] ^= 1;
+  for (const std::string& bytes : {good, payload, header}) {
+    const auto reader = TraceReader::Open(WriteTemporary("loaded.plt", bytes), Check::kWhenLoaded);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    size_t bad = 0;
+    LoadedBlock block;
+    for (const BlockRef& ref : (*reader)->streams().at(0).blocks) bad += !(*reader)->Load(ref, &block).ok();
+    EXPECT_EQ(bad, bytes == good ? 0u : 1u);
+    EXPECT_EQ((*reader)->has_unsound_block(), bytes != good);
+  }
 }
 
 }  // namespace
