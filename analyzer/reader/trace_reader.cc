@@ -40,7 +40,7 @@ absl::Status CheckHeader(const std::string& path, trace::HeaderStatus status, si
         return absl::FailedPreconditionError(absl::StrCat(path, ": empty file, not a Plateau trace"));
       return absl::FailedPreconditionError(absl::StrCat(path, ": truncated: ", bytes,
                                                         " bytes are left, the header alone has ",
-                                                        trace::kHeaderBytes, "; nothing can be read"));
+                                                        trace::kPackedHeaderBytes, "; nothing can be read"));
     case trace::HeaderStatus::kNewerVersion:
       return absl::UnimplementedError(absl::StrCat(path, ": written by a newer Plateau (trace version ",
                                                    header.version_major, ".", header.version_minor,
@@ -73,6 +73,11 @@ absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string
   std::copy(std::begin(header.dropped_bytes), std::end(header.dropped_bytes), summary.dropped_bytes.begin());
   reader->ns_per_tick_ = Calibrate(header);
   PLATEAU_RETURN_IF_ERROR(BuildBlockIndex(reader->file_, header, check, &reader->index_, &summary));
+  if (summary.blocks == 0 && header.clean_exit == 1 && header.ended_threads.recorded_allocs > 0) {
+    summary.gap_blocks = 1;  // or more
+    summary.Note(absl::StrCat(path, ": the file ends behind its header; none of ",
+                              header.ended_threads.recorded_allocs, " recorded allocations is left"));
+  }
   return reader;
 }
 

@@ -95,6 +95,18 @@ TEST(TraceReaderTest, CutAtEveryLengthKeepsTheBlocksBefore) {
   }
 }
 
+TEST(TraceReaderTest, AFileThatEndsBehindItsHeaderHasLostWhatWasRecorded) {
+  std::string bytes = SixBlocks().substr(0, trace::kHeaderBytes);
+  EXPECT_FALSE(ReadBytes(bytes).summary.HasDamage());  // nothing was recorded, says its header
+  const uint64_t recorded = 6;
+  const size_t place = offsetof(trace::FileHeader, ended_threads) + offsetof(trace::Totals, recorded_allocs);
+  std::memcpy(bytes.data() + place, &recorded, sizeof(recorded));
+  const ReadBack read = ReadBytes(bytes);
+  EXPECT_EQ(read.summary.gap_blocks, 1u);
+  ASSERT_EQ(read.summary.notes.size(), 1u);
+  EXPECT_NE(read.summary.notes[0].find("none of 6 recorded allocations is left"), std::string::npos);
+}
+
 TEST(TraceReaderTest, OpenBlocksOfAKilledProcessAreRead) {
   const ReadBack read = ReadBytes(TraceFromText(R"(
 stream 1
