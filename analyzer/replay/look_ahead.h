@@ -1,7 +1,7 @@
 // Finds the places of the next events of a block in the tables of live objects before they are needed.
 //
 //   LookAhead ahead(&live, &python);
-//   for (event in run) table.Look(event.address, ahead.For(event, block_end));
+//   for (event in run) table.Look(event.address, ahead.For(event, block_end, stream));
 //
 //   | lot in use     | next lot        | the one after   |      of kEvents events
 //     large groups:    groups: page      directory: slot
