@@ -156,17 +156,20 @@ class LiveTable {
     if (hint.page_ == nullptr) return hint;
     hint.epoch_ = epoch_;
     const auto* const middle = reinterpret_cast<const char*>(hint.page_->group);
+    const size_t size_class = hint.page_->size_class();
     PrefetchForWriting(middle - 1);
-    PrefetchForWriting(middle + kLineBytes - 1);
-    PrefetchForWriting(middle + 2 * kLineBytes - 1);
+    PrefetchForWriting(size_class <= kClassForMany ? middle + kLineBytes - 1
+                                                   : middle - kKeyBytes[size_class]);
+    // Where objects come and go; of a small group that is all there is.
+    PrefetchForWriting(Objects(*hint.page_) + std::max<size_t>(hint.page_->count(), 1) - 1);
+    PrefetchForWriting(Objects(*hint.page_) + hint.page_->count());
     return hint;
   }
-  // Of a large group; a small one is all there by now.
-  void PrefetchObject(uint64_t address, const Hint& hint, bool is_new) const {
+  // Of a large group; a small one is all there by now. Looks at keys alone.
+  void PrefetchObject(uint64_t address, const Hint& hint) const {
     const Page* const page = hint.page_;
     if (page == nullptr || hint.epoch_ != epoch_ || page->size_class() <= kClassForMany) return;
-    const LiveObject* const object =
-        is_new ? Objects(*page) + page->count() : FindIn(*page, address & kAddressMask);
+    const LiveObject* const object = FindIn</*kIsSure=*/false>(*page, address & kAddressMask);
     if (object != nullptr) PrefetchForWriting(object);
   }
 
@@ -250,6 +253,8 @@ class LiveTable {
     }
   }
 
+  // Not sure: without a look at the object, which may begin elsewhere within the same 16 bytes.
+  template <bool kIsSure = true>
   [[gnu::always_inline]] static LiveObject* FindIn(const Page& page, uint64_t address) {
     const uint64_t wanted = KeyOf(address) * kOnes;
     size_t i = 0;
@@ -260,7 +265,7 @@ class LiveTable {
       const uint64_t equal = (difference - kOnes) & ~difference & kOnes << 7;  // its lowest bit is right
       if (equal != 0) {
         LiveObject* const found = page.group + i + 7 - static_cast<size_t>(std::countr_zero(equal)) / 8;
-        if (found->lowest_bits() == (address & 15)) [[likely]]
+        if (!kIsSure || found->lowest_bits() == (address & 15)) [[likely]]
           return found;
         return FindUnaligned(page, address);
       }

@@ -71,7 +71,7 @@ class LookAhead {
     lot->begin = event;
     lot->end = next;
     for (size_t i = 0; i < size(event); ++i) {
-      TableOf(event[i]).PrefetchObject(event[i].address, lot->hints[i], !IsFree(event[i]));
+      if (IsFree(event[i])) TableOf(event[i]).PrefetchObject(event[i].address, lot->hints[i]);
     }
     lot->next = next;
     FindGroups(next, size(next), &lot->next_hints);

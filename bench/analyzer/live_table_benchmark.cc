@@ -32,7 +32,7 @@ void BM_LiveTable_FreeAndAlloc(benchmark::State& state) {
     if (at % kTogether == 0) {
       for (size_t i = 0; i < kTogether; ++i) table.PrefetchPage(order[at + i]);
       for (size_t i = 0; i < kTogether; ++i) hints[i] = table.PrefetchGroup(order[at + i]);
-      for (size_t i = 0; i < kTogether; ++i) table.PrefetchObject(order[at + i], hints[i], false);
+      for (size_t i = 0; i < kTogether; ++i) table.PrefetchObject(order[at + i], hints[i]);
     }
     const replay::LiveTable::Hint& hint = hints[at % kTogether];
     if (const replay::LiveTable::Spot spot = table.Look(order[at], hint); spot.object != nullptr)

@@ -26,7 +26,7 @@ void CompareWithMap(uint64_t step, bool is_ahead) {
     const uint64_t soon = (random() % 50000 + 1) * step;
     table.PrefetchPage(soon);
     LiveTable::Hint hint = is_ahead ? table.PrefetchGroup(soon) : LiveTable::Hint();
-    table.PrefetchObject(soon, hint, i % 2 == 0);
+    table.PrefetchObject(soon, hint);
     next.emplace_back(soon, hint);
     if (next.size() < kAhead) continue;
     const auto [address, old_hint] = next.front();
@@ -140,7 +140,7 @@ TEST(LiveTableTest, PrefetchingAnAddressThatIsNotThereDoesNothing) {
   LiveTable table;
   for (const uint64_t address : {uint64_t{0}, uint64_t{16}, UINT64_MAX}) {
     table.PrefetchPage(address);
-    table.PrefetchObject(address, table.PrefetchGroup(address), false);
+    table.PrefetchObject(address, table.PrefetchGroup(address));
   }
   EXPECT_EQ(table.size(), 0u);
 }
