@@ -7,7 +7,8 @@
 //      written and are not damage
 //   3. of two copies of (stream, seq) the sealed one wins
 //
-// Reads the file once, front to back. Memory: one entry per block plus the open blocks themselves.
+// Reads the file once, front to back, or its headers alone (Check::kWhenLoaded). Memory: one entry per block
+// plus the open blocks themselves.
 #ifndef PLATEAU_ANALYZER_READER_BLOCK_INDEX_H_
 #define PLATEAU_ANALYZER_READER_BLOCK_INDEX_H_
 

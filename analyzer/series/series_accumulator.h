@@ -1,8 +1,8 @@
 // Turns the allocations and frees of a run, in the order of their steps, into one series per call site.
 //
 //   SeriesAccumulator series({.max_buckets = 1024});
-//   series.OnAlloc(site, bytes, weight, step);                   // remember (site, step, bytes, weight) with
-//   the block series.OnFree(site, birth_step, bytes, weight, step);
+//   series.OnAlloc(site, bytes, weight, step);             // all four are to be remembered with the block
+//   series.OnFree(site, birth_step, bytes, weight, step);
 //   ...
 //   series.Finish(last_step);
 //   SiteSeries s; series.Load(site, &s);                         // in buckets of series.bucket_steps() steps

@@ -1,9 +1,8 @@
 // Which addresses are surely in no set: what free() asks about every pointer.
 //
-//   free(p):  regions_[page of p] == 0    -> not in the set: a load from a table that stays in the first
-//   cache
-//             blocks_[p] == 0             -> not in the set, or another one in its page is
-//             else                        -> perhaps
+//   free(p):  regions_[page of p] == 0   -> not in the set; this table stays in the first cache
+//             blocks_[p] == 0            -> not in the set, another one of its page is
+//             else                       -> perhaps
 //
 // Both count how many members hash to a byte; a byte that reaches 255 stays there. Neighbours have their
 // bytes in the same cache line: a program frees what lies close together.
