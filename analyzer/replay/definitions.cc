@@ -237,20 +237,20 @@ class Collector {
     trace::Record record;
     harvest.last_tsc = ref.header.last_tsc;
     while (true) {
-      records.TakeHot([&](const trace::HotRecord& hot) {
+      records.TakeHot<trace::RecordReader::Walk::kTimes>([&](const trace::HotRecord& hot) {
         ++harvest.records;
         ++harvest.events;
         if (hot.kind == RecordKind::kAllocIn) harvest.granules.Add(hot.address);
         harvest.last_tsc = std::max(harvest.last_tsc, hot.tsc);
       });
-      if (!records.Next(&record)) break;
-      ++harvest.records;
-      if (record.kind == RecordKind::kNode) {
-        const trace::NodeRecord& node = record.node;
+      const bool has_nodes = records.TakeNodes([&](const trace::NodeRecord& node) {
+        ++harvest.records;
         if (result_.nodes.Define(node.node, node.parent, node.location))
           harvest.last_node = std::max(harvest.last_node, node.node);
-        continue;
-      }
+      });
+      if (has_nodes) continue;
+      if (!records.Next(&record)) break;
+      ++harvest.records;
       HarvestRecord(record, ref.header.stream, &harvest);
       harvest.last_tsc = std::max(harvest.last_tsc, record.tsc);
     }

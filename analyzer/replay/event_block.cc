@@ -25,7 +25,7 @@ absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader:
   Event* out = events_.data();
   Event* limit = out + events_.size();
   while (true) {
-    records.TakeHot([&](const trace::HotRecord& hot) {
+    records.TakeHot<trace::RecordReader::Walk::kEvents>([&](const trace::HotRecord& hot) {
       if (out == limit) [[unlikely]] {
         out = Grow(out);
         limit = events_.data() + events_.size();

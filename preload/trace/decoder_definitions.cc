@@ -101,6 +101,30 @@ bool RecordReader::NextNode(uint8_t code, Record* record) {
   return true;
 }
 
+bool RecordReader::PassNode() {
+  const uint8_t* const start = p_;
+  const uint8_t code = *p_++ >> 3;
+  const NodeShape shape = kNodeShapes.of[code];
+  uint64_t number = 0;
+  if (code == kNodeExplicit) {
+    if (!Number(&number)) return Fail(start);
+    const uint32_t node = Plus(last_.node, number);
+    if (!Number(&number) || !Number(&number)) return Fail(start);
+    last_.node = node;
+    path_size_ = 2;
+  } else {
+    uint64_t popped = shape.popped;
+    if (code == kNodeFarBranchTo && (!Number(&popped) || popped == 0)) return Fail(start);
+    if ((shape.nodes == 0 && code != kNodeFarBranchTo) || popped >= path_size_) return Fail(start);
+    if ((shape.numbers == 1 || code == kNodeFarBranchTo) && !Number(&number)) return Fail(start);
+    const uint32_t nodes = code == kNodeFarBranchTo ? 1 : shape.nodes;
+    last_.node += nodes;
+    path_size_ = StackPath::SizeAfter(path_size_, static_cast<uint32_t>(popped), nodes);
+  }
+  last_.stack = last_.node;
+  return true;
+}
+
 bool RecordReader::NextNodeByOldRules(uint8_t flags, Record* record) {
   const bool has_parent = (flags & kOldParentPrevious) != 0;
   // A guess is made from the previous node, which must be there.

@@ -70,6 +70,11 @@ class StackPath {
     nodes_[size_++] = node;
   }
   void Pop(uint32_t count) { size_ -= count; }
+  // How many nodes a path of `size` has after `popped` were taken away and `pushed`, up to 64, were added.
+  static uint32_t SizeAfter(uint32_t size, uint32_t popped, uint32_t pushed) {
+    const uint32_t sum = size - popped + pushed;
+    return sum > kMaxNodes ? sum - kMaxNodes / 2 : sum;
+  }
   void Restart(uint32_t parent) {
     size_ = 0;
     Push({parent, 0});

@@ -100,6 +100,21 @@ void ReadRecords(const BlockHeader& header, std::string_view payload) {
     many.TakeHotBy<JoinByShifts>([&](const HotRecord& hot) { sum.Add(hot); });
   });
   check([](RecordReader& many, Sum& sum) { many.TakeHot([&](const HotRecord& hot) { sum.Add(hot); }); });
+  // Those that leave something out must still end there.
+  const auto check_end = [&](const auto& walk) {
+    RecordReader quick_reader(header, payload);
+    do {
+      walk(quick_reader);
+    } while (quick_reader.Next(&record));
+    if (quick_reader.offset() != reader.offset() || quick_reader.damaged() != reader.damaged()) std::abort();
+  };
+  const auto ignore = [](const auto&) {};
+  check_end([&](RecordReader& quick) { quick.TakeHot<RecordReader::Walk::kEvents>(ignore); });
+  check_end([&](RecordReader& quick) {
+    do {
+      quick.TakeHot<RecordReader::Walk::kTimes>(ignore);
+    } while (quick.TakeNodes(ignore));
+  });
 }
 
 }  // namespace
