@@ -24,6 +24,8 @@ using trace::RecordKind;
 // bound.
 constexpr uint32_t kMaxId = 1u << 28;
 
+constexpr uint32_t kManyNodes = 1u << 17;  // merging them takes a millisecond or more
+
 template <typename T>
 T* Slot(std::vector<T>& table, uint32_t id) {
   if (id == 0 || id > kMaxId) return nullptr;
@@ -184,7 +186,7 @@ class Collector {
     result_.summary = reader.summary();
   }
 
-  Definitions Run(int threads) {
+  Definitions Run(int threads, const MeanwhileFunction& meanwhile) {
     std::vector<const reader::BlockRef*> blocks;
     uint64_t bytes = 0;
     for (const reader::StreamIndex& stream : reader_.streams()) {
@@ -212,7 +214,7 @@ class Collector {
     for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
     work();
     for (std::thread& helper : helpers) helper.join();
-    Finish();
+    Finish(threads > 1 ? meanwhile : nullptr);
     return std::move(result_);
   }
 
@@ -296,7 +298,7 @@ class Collector {
     }
   }
 
-  void Finish() {
+  void Finish(const MeanwhileFunction& meanwhile) {
     const auto by_time = [](const auto& a, const auto& b) { return a.tsc < b.tsc; };
     std::stable_sort(result_.marks.begin(), result_.marks.end(), [](const TimedMark& a, const TimedMark& b) {
       return std::pair(a.tsc, a.stream) < std::pair(b.tsc, b.stream);
@@ -312,14 +314,23 @@ class Collector {
     Join(&result_.copied_pages);
     result_.summary.TakeRecordedDrops(drops_);
     result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
-    result_.nodes.Resize(size_t{last_node_} + 1);
-    result_.nodes.MergeEqual();
+    MergeNodes(meanwhile);
     for (TimedMark& mark : result_.marks) {
       if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
       const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
       if (caller != 0) mark.value = caller;
     }
     result_.left_out_marks = DrawLeftOutMarks(groups_, result_.last_tsc, &result_.marks);
+  }
+
+  void MergeNodes(const MeanwhileFunction& meanwhile) {
+    result_.nodes.Resize(size_t{last_node_} + 1);
+    std::atomic<bool> is_over{false};
+    std::thread beside;
+    if (meanwhile && last_node_ >= kManyNodes) beside = std::thread([&] { meanwhile(result_, is_over); });
+    result_.nodes.MergeEqual();
+    is_over = true;
+    if (beside.joinable()) beside.join();
   }
 
   // Whether the value of a mark is the stack of its caller, by which loops and optimizers are told apart.
@@ -352,8 +363,9 @@ const std::string& Definitions::Info(const std::string& key) const {
   return none;
 }
 
-absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads) {
-  return Collector(reader).Run(threads);
+absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads,
+                                               const MeanwhileFunction& meanwhile) {
+  return Collector(reader).Run(threads, meanwhile);
 }
 
 }  // namespace plateau::replay

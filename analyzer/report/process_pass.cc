@@ -1,6 +1,8 @@
 #include "analyzer/report/process_pass.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -25,6 +27,7 @@ using trace::LedgerField;
 constexpr size_t kSitesWithStacks = 400;
 constexpr size_t kMaxFramesForPatterns = 80;
 constexpr size_t kSitesWithOperators = 50;
+constexpr size_t kModulesReadAhead = 3;  // the others are small
 
 class SeriesFeeder final : public replay::ReplayObserver {
  public:
@@ -332,12 +335,36 @@ std::string ProcessPass::PoolOf(size_t site) const {
 
 namespace {
 
+// The few with the most call sites: names in them will be needed.
+std::vector<const replay::Module*> MostCalledModules(const replay::Definitions& definitions) {
+  std::vector<std::pair<uint32_t, uint32_t>> counts(definitions.modules.size());  // and the number
+  for (uint32_t i = 0; i < counts.size(); ++i) counts[i].second = i;
+  for (const replay::Location& location : definitions.locations) {
+    if (location.kind == replay::Location::Kind::kNative && location.owner < counts.size())
+      ++counts[location.owner].first;
+  }
+  std::sort(counts.begin(), counts.end(), std::greater<>());
+  std::vector<const replay::Module*> modules;
+  for (const auto& [count, module] : counts) {
+    if (count > 0 && modules.size() < kModulesReadAhead) modules.push_back(&definitions.modules[module]);
+  }
+  return modules;
+}
+
 absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, reader::Check check,
                                                      const ProcessOptions& options,
                                                      symbols::Symbolizer* symbolizer) {
   auto pass = std::make_unique<ProcessPass>();
   PLATEAU_ASSIGN_OR_RETURN(pass->reader, reader::TraceReader::Open(path, check));
-  PLATEAU_ASSIGN_OR_RETURN(pass->definitions, replay::CollectDefinitions(*pass->reader, options.threads));
+  const auto read_symbols = [symbolizer](const replay::Definitions& definitions,
+                                         const std::atomic<bool>& is_over) {
+    for (const replay::Module* module : MostCalledModules(definitions)) {
+      if (is_over) return;
+      symbolizer->ReadAhead(module->path, module->build_id);
+    }
+  };
+  PLATEAU_ASSIGN_OR_RETURN(pass->definitions,
+                           replay::CollectDefinitions(*pass->reader, options.threads, read_symbols));
   Clocks clocks = ChooseClocks(pass->definitions, pass->reader->NsPerTick(), options.parent_marks);
   pass->clock = std::move(clocks.steps);
   pass->is_worker = clocks.is_of_parent;

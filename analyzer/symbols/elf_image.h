@@ -33,6 +33,9 @@ class ElfImage {
   static absl::StatusOr<std::unique_ptr<ElfImage>> Open(const std::string& path, const std::string& build_id);
   ~ElfImage();
 
+  // What the first question would do.
+  void ReadSymbols() { symbols_->Read(); }
+
   // Innermost inlined function first, the function that has the code last. Empty when nothing is known.
   std::vector<SourceFrame> Resolve(uint64_t address);
 

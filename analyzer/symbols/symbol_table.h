@@ -21,6 +21,9 @@ class SymbolTable {
   // `module` must outlive this object.
   explicit SymbolTable(Dwfl_Module* module) : module_(module) {}
 
+  // Once, before the first question or by it.
+  void Read();
+
   struct Found {
     const char* name;
     uint64_t offset;  // of the address in the symbol
@@ -50,7 +53,6 @@ class SymbolTable {
     std::vector<Symbol> symbols_;
   };
 
-  void Read();
   std::optional<Found> Take(const Symbol& symbol, uint64_t address);
   bool IsInSectionOf(const Symbol& symbol, uint64_t address);
 

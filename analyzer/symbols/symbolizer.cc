@@ -26,18 +26,39 @@ bool IsCLibrary(const std::string& path) {
   return false;
 }
 
+std::string KeyOf(const std::string& path, const std::string& build_id) {
+  return absl::StrCat(path, "\n", build_id);
+}
+
+bool IsFile(const std::string& path) {
+  return !path.empty() && path[0] == '/';  // not "[vdso]", "linux-vdso.so.1"
+}
+
 }  // namespace
 
+Symbolizer::Image Symbolizer::Open(const std::string& path, const std::string& build_id) {
+  Image image = ElfImage::Open(path, build_id);
+  if (image.ok() || build_id.size() < 2) return image;
+  Image debug = ElfImage::Open(DebugFile(build_id), build_id);
+  return debug.ok() ? std::move(debug) : std::move(image);
+}
+
+void Symbolizer::ReadAhead(const std::string& path, const std::string& build_id) {
+  const std::string key = KeyOf(path, build_id);
+  if (!IsFile(path) || images_.contains(key) || ahead_.contains(key)) return;
+  Image image = Open(path, build_id);
+  if (image.ok()) (*image)->ReadSymbols();
+  ahead_.emplace(key, std::move(image));
+}
+
 Symbolizer::Entry& Symbolizer::Find(const std::string& path, const std::string& build_id) {
-  std::unique_ptr<Entry>& entry = images_[absl::StrCat(path, "\n", build_id)];
+  const std::string key = KeyOf(path, build_id);
+  std::unique_ptr<Entry>& entry = images_[key];
   if (entry) return *entry;
   entry = std::make_unique<Entry>();
-  if (path.empty() || path[0] != '/') return *entry;  // "[vdso]", "linux-vdso.so.1"
-  absl::StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path, build_id);
-  if (!image.ok() && build_id.size() > 1) {
-    absl::StatusOr<std::unique_ptr<ElfImage>> debug = ElfImage::Open(DebugFile(build_id), build_id);
-    if (debug.ok()) image = std::move(debug);
-  }
+  if (!IsFile(path)) return *entry;
+  auto ahead = ahead_.extract(key);
+  Image image = ahead.empty() ? Open(path, build_id) : std::move(ahead.mapped());
   if (image.ok()) {
     entry->image = *std::move(image);
     entry->has_lines = !IsCLibrary(path);

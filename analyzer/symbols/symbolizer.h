@@ -3,7 +3,8 @@
 // Modules are opened when first needed; one that is missing or has changed since (build id) is reported once
 // in problems() and answered with nothing, so the caller prints "module+0xoffset". Functions of the C library
 // have names but no lines: nobody looks for a cause there, and unpacking its debug information, where it is
-// installed, takes longer than replaying a million events. Not thread-safe.
+// installed, takes longer than replaying a million events. Not thread-safe; ReadAhead() is a call like
+// others.
 #ifndef PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
 #define PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "analyzer/symbols/elf_image.h"
 
 namespace plateau::symbols {
@@ -27,6 +29,9 @@ class Symbolizer {
   // The mangled symbol that contains the call, without line information. Empty when unknown.
   std::string SymbolAt(const std::string& path, const std::string& build_id, uint64_t address);
 
+  // Opens a module that will probably be asked for and sorts its symbols. Changes no answer.
+  void ReadAhead(const std::string& path, const std::string& build_id);
+
   // One sentence per module that could not be used.
   const std::vector<std::string>& problems() const { return problems_; }
 
@@ -36,10 +41,13 @@ class Symbolizer {
     bool has_lines = true;
     absl::flat_hash_map<uint64_t, std::vector<SourceFrame>> resolved;
   };
+  using Image = absl::StatusOr<std::unique_ptr<ElfImage>>;
+  static Image Open(const std::string& path, const std::string& build_id);
   Entry& Find(const std::string& path, const std::string& build_id);
   static std::vector<SourceFrame> FramesAt(Entry* entry, uint64_t address);
 
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> images_;  // by path and build id
+  absl::flat_hash_map<std::string, Image> ahead_;                    // what was read before it was needed
   std::vector<std::string> problems_;
 };
 

@@ -90,6 +90,23 @@ TEST(SymbolizerTest, OtherBuildIdIsRefusedAndSaidOnce) {
   EXPECT_THAT(symbolizer.problems()[0], HasSubstr("changed since the recording"));
 }
 
+TEST(SymbolizerTest, ReadingAheadChangesNoAnswer) {
+  Symbolizer symbolizer;
+  symbolizer.ReadAhead(ThisProgram(), "");
+  symbolizer.ReadAhead(ThisProgram(), "not its id");
+  symbolizer.ReadAhead("/nonexistent/lib.so", "");
+  symbolizer.ReadAhead("[vdso]", "");
+  EXPECT_TRUE(symbolizer.problems().empty());  // nobody has asked for them
+  const auto& frames = symbolizer.Resolve(ThisProgram(), "", OffsetOf(OuterFunction()));
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[1].line, kOuterLine);
+  EXPECT_THAT(symbolizer.SymbolAt(ThisProgram(), "", OffsetOf(OuterFunction())), HasSubstr("OuterFunction"));
+  EXPECT_TRUE(symbolizer.problems().empty());
+  EXPECT_TRUE(symbolizer.Resolve(ThisProgram(), "not its id", 16).empty());
+  EXPECT_TRUE(symbolizer.Resolve("/nonexistent/lib.so", "", 16).empty());
+  EXPECT_EQ(symbolizer.problems().size(), 2u);
+}
+
 TEST(SymbolizerTest, MissingAndForeignFilesGiveNothing) {
   Symbolizer symbolizer;
   EXPECT_TRUE(symbolizer.Resolve("/nonexistent/lib.so", "", 16).empty());
