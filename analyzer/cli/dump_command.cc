@@ -36,8 +36,9 @@ void PrintHeader(const TraceReader& reader) {
                h.version_minor, h.pid, h.parent_pid,
                h.mode == static_cast<uint8_t>(trace::Mode::kExact) ? "exact" : "default",
                h.clean_exit == 1 ? "ended in order" : "running or killed");
-  absl::PrintF("# exact from %s, sample period %s, clock %.6f ns per tick\n", FormatBytes(h.exact_from_bytes),
-               FormatBytes(h.sample_bytes), reader.NsPerTick());
+  absl::PrintF("# exact from %s, sample period %s, of Python's small objects %s, clock %.6f ns per tick\n",
+               FormatBytes(h.exact_from_bytes), FormatBytes(h.sample_bytes),
+               FormatBytes(h.python_sample_bytes), reader.NsPerTick());
 }
 
 // How many records of one kind there are and the bytes they take, unpacked.

@@ -140,8 +140,8 @@ template <bool kMany>
   const LiveTable::Place place = python_.FindOrAdd(e.address, hint);
   if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
   const uint64_t bytes = BytesOf(e);
-  Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.current());
-  new (place.object) LiveObject(e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_);
+  Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.python());
+  new (place.object) LiveObject(e.address, rates_.python(), birth_flags_, bytes, e.stack, bucket_);
 }
 
 [[gnu::always_inline]] inline void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {

@@ -140,7 +140,7 @@ struct ReplayResult {
   uint64_t late_frees = 0;  // order repaired
   uint64_t live_objects = 0;
   uint64_t live_table_bytes = 0;
-  bool has_sampling = false;
+  bool has_sampling = false;  // of requests of malloc
   uint64_t folded_events = 0;
   reader::ReadSummary damage;  // of blocks that the first pass did not read
 };

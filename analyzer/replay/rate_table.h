@@ -1,6 +1,9 @@
 // The sampling rates a trace went through, each with the number that objects remember it by.
 //
-// At most 255: later ones share the last number. Not thread-safe.
+// Python's small objects (ALLOC_IN) have a rate of their own: exact mode samples them too. Whatever is
+// recorded each time has the number kNotSampled, which costs least.
+//
+// At most 255: later ones share the last numbers. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_RATE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_RATE_TABLE_H_
 
@@ -17,30 +20,48 @@ namespace plateau::replay {
 class RateTable {
  public:
   explicit RateTable(const trace::FileHeader& header) {
-    Add({static_cast<trace::Mode>(header.mode), header.exact_from_bytes, header.sample_bytes});
+    current_ = Number({static_cast<trace::Mode>(header.mode), header.exact_from_bytes, header.sample_bytes});
+    python_ = PythonNumber(header.python_sample_bytes);
   }
 
   void Add(const trace::RateRecord& rate) {
-    if (rates_.size() < kNotSampled) rates_.push_back(rate);
-    rates_.back() = rate;
-    current_ = static_cast<uint8_t>(rates_.size() - 1);
-    has_sampling_ |= rate.mode != trace::Mode::kExact && rate.sample_bytes > 0;
+    current_ = Number(rate);
+    if (rate.mode != trace::Mode::kExact) python_ = PythonNumber(rate.sample_bytes);
   }
 
+  // Of what is allocated now.
   uint8_t current() const { return current_; }
+  uint8_t python() const { return python_; }
+  // Whether requests of malloc were ever sampled.
   bool has_sampling() const { return has_sampling_; }
   // Probability that a request of this size was recorded.
   double Probability(uint8_t rate, uint64_t bytes) const {
-    return has_sampling_ && rate != kNotSampled ? RecordedProbability(rates_[rate], bytes) : 1.0;
+    return rate == kNotSampled ? 1.0 : RecordedProbability(rates_[rate], bytes);
   }
   // How many objects one recorded at this rate stands for.
   double Weight(uint8_t rate, uint64_t bytes) const {
-    return has_sampling_ ? 1 / Probability(rate, bytes) : 1.0;
+    return rate == kNotSampled ? 1.0 : 1 / Probability(rate, bytes);
   }
 
  private:
+  uint8_t Number(const trace::RateRecord& rate) {
+    if (rate.mode == trace::Mode::kExact || rate.sample_bytes == 0) return kNotSampled;
+    has_sampling_ = true;
+    return Keep(rate);
+  }
+  // exact_from_bytes does not count for them.
+  uint8_t PythonNumber(uint64_t sample_bytes) {
+    return sample_bytes == 0 ? kNotSampled : Keep({trace::Mode::kDefault, UINT64_MAX, sample_bytes});
+  }
+  uint8_t Keep(const trace::RateRecord& rate) {
+    if (rates_.size() == kNotSampled) rates_.pop_back();
+    rates_.push_back(rate);
+    return static_cast<uint8_t>(rates_.size() - 1);
+  }
+
   std::vector<trace::RateRecord> rates_;
-  uint8_t current_ = 0;
+  uint8_t current_ = kNotSampled;
+  uint8_t python_ = kNotSampled;
   bool has_sampling_ = false;
 };
 

@@ -260,6 +260,7 @@ series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options)
   }
   if (pass.replay.has_sampling)
     run.sample_interval_bytes = static_cast<double>(pass.reader->header().sample_bytes);
+  run.sampled_site_interval_bytes = static_cast<double>(pass.reader->header().python_sample_bytes);
   const double lost = static_cast<double>(pass.definitions.summary.TotalDroppedEvents());
   run.lost_rate = lost / std::max(1.0, lost + static_cast<double>(pass.replay.events));
   return run;

@@ -40,6 +40,7 @@ struct RunContext {
       level_now_bytes;  // level a forecast starts from; the site's own retained bytes if empty
   std::optional<double> seconds_per_step;  // turns forecasts into time
   double sample_interval_bytes = 0;        // 0: every allocation was recorded
+  double sampled_site_interval_bytes = 0;  // the same of sites that were sampled, in exact mode too
   double lost_rate = 0;                    // share of free events that were lost
 
   int64_t bucket_steps = 1;  // steps merged into one bucket of a series

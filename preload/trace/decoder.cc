@@ -12,7 +12,9 @@ constexpr uint32_t kMaxPayloadBytes = 1u << 30;
 
 }  // namespace
 
-HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header) {
+namespace {
+
+HeaderStatus ReadHeaderFields(const uint8_t* data, size_t size, FileHeader* header) {
   std::memset(header, 0, sizeof(*header));
   if (size < sizeof(kFileMagic)) return HeaderStatus::kTooShort;
   if (std::memcmp(data, kFileMagic, sizeof(kFileMagic)) != 0) return HeaderStatus::kNotATrace;
@@ -34,6 +36,19 @@ HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header
   copy.static_crc32c = 0;
   if (Crc32c(0, &copy, header->static_bytes) != header->static_crc32c) return HeaderStatus::kDamaged;
   return HeaderStatus::kOk;
+}
+
+}  // namespace
+
+HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header) {
+  const HeaderStatus status = ReadHeaderFields(data, size, header);
+  const bool has_python_rate =
+      header->version_major > 3 || (header->version_major == 3 && header->version_minor >= 2);
+  if ((status == HeaderStatus::kOk || status == HeaderStatus::kDamaged) && !has_python_rate) {
+    header->python_sample_bytes =
+        header->mode == static_cast<uint8_t>(Mode::kExact) ? 0 : header->sample_bytes;
+  }
+  return status;
 }
 
 BlockStatus ReadBlock(const uint8_t* data, size_t size, BlockHeader* header, std::string_view* payload) {

@@ -26,7 +26,8 @@ enum class HeaderStatus {
   kDamaged,       // static checksum does not match; the fields may still be useful
 };
 
-// Copies the header out of the first bytes of a file. The dynamic part is whatever was there.
+// Copies the header out of the first bytes of a file. The dynamic part is whatever was there. Before 3.2
+// python_sample_bytes was not written: it is what the mode meant.
 HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header);
 
 enum class BlockStatus {

@@ -24,7 +24,7 @@ namespace plateau::trace {
 
 inline constexpr char kFileMagic[8] = {'\x89', 'P', 'L', 'T', '\r', '\n', '\x1a', '\n'};
 inline constexpr uint16_t kVersionMajor = 3;
-inline constexpr uint16_t kVersionMinor = 1;
+inline constexpr uint16_t kVersionMinor = 2;
 
 inline constexpr size_t kHeaderBytes = 4096;
 inline constexpr size_t kBlockAlign = 64;
@@ -79,7 +79,9 @@ struct FileHeader {
   uint64_t exact_from_bytes;  // requests of this size or more are recorded exactly
   uint64_t sample_bytes;      // mean of the Poisson gap below that; 0 = everything
   uint64_t max_trace_bytes;
-  uint64_t reserved1[4];
+  uint64_t python_sample_bytes;  // mean gap of ALLOC_IN in any mode, 0 = each; holds until the first RATE
+                                 // whose mode is not exact. Since 3.2, see ReadFileHeader()
+  uint64_t reserved1[3];
 
   // Dynamic: written by the running process with relaxed atomics, never covered by a checksum.
   uint64_t data_end;   // next free offset in the file

@@ -230,10 +230,13 @@ class Builder {
     const std::string mode = line.Text("mode", "exact");
     header_.mode = static_cast<uint8_t>(mode == "exact" ? Mode::kExact : Mode::kDefault);
     set("version", &header_.version_major);
+    set("minor", &header_.version_minor);
     set("pid", &header_.pid);
     set("parent", &header_.parent_pid);
     set("exact_from", &header_.exact_from_bytes);
     set("sample", &header_.sample_bytes);
+    header_.python_sample_bytes = header_.sample_bytes;
+    set("python_sample", &header_.python_sample_bytes);
     set("clean_exit", &header_.clean_exit);
     set("start_tsc", &header_.start_tsc);
     set("start_realtime_ns", &header_.start_realtime_ns);

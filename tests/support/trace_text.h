@@ -13,7 +13,7 @@
 //   zero 8192 4096                             # damage: 4096 bytes from 8192 on
 //   cut 9000                                   # damage: the file ends here
 //
-// Loops are written as in text_loops.h. Records are written as `plateau dump` prints them; fields that are left out are 0. Blocks are closed at the
+// Loops are written as in text_loops.h. Records are written as `plateau dump` prints them; fields that are left out are 0 (the header's python_sample is its sample). Blocks are closed at the
 // end. A mistake in the text throws std::invalid_argument with the line.
 #ifndef PLATEAU_TESTS_SUPPORT_TRACE_TEXT_H_
 #define PLATEAU_TESTS_SUPPORT_TRACE_TEXT_H_

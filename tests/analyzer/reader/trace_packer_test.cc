@@ -108,6 +108,18 @@ TEST(TracePackerTest, OpenBlocksOfAKilledProcessArePackedToo) {
   EXPECT_FALSE((*reader)->summary().clean_exit);  // still known to have been killed
 }
 
+TEST(TracePackerTest, RateOfPythonsObjectsIsKept) {
+  const auto packed_rate = [](const char* header) {
+    const std::string path = WriteTemporary("python.plt", TraceFromText(header + ManyRecords()));
+    EXPECT_TRUE(PackTrace(path).ok());
+    return (*TraceReader::Open(path))->header().python_sample_bytes;
+  };
+  EXPECT_EQ(packed_rate("header mode=exact python_sample=4096\n"), 4096u);
+  EXPECT_EQ(packed_rate("header mode=default sample=512 exact_from=16384 python_sample=0\n"), 0u);
+  // Packing makes it a trace of the newest version, which says what the older ones left open.
+  EXPECT_EQ(packed_rate("header mode=default minor=1 sample=512 exact_from=16384 python_sample=0\n"), 512u);
+}
+
 TEST(TracePackerTest, PackedTraceIsLeftAlone) {
   const std::string path = WriteTemporary("twice.plt", TraceFromText(ManyRecords()));
   ASSERT_TRUE(PackTrace(path).ok());

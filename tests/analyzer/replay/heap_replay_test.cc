@@ -283,6 +283,43 @@ TEST(HeapReplayTest, SampledBytesAreWeightedWithoutBias) {
   EXPECT_NEAR(std::sqrt(r.survivors.at({1, 0}).variance), sigma, 0.2 * sigma);
 }
 
+TEST(HeapReplayTest, ExactModeWeighsPythonsObjectsAlone) {
+  const Replayed r = Replay(R"(
+header mode=exact python_sample=1000
+@10 alloc address=0x100 bytes=100 stack=1
+alloc_in address=0x5000 bytes=100 stack=2
+alloc_in address=0x6000 bytes=100 stack=2
+@20 free_in address=0x6000
+)");
+  const double p = -std::expm1(-0.1);
+  EXPECT_EQ(Live(r, 1), 100);
+  EXPECT_NEAR(Live(r, SiteOf(Pool::kPython, 2)), 100 / p, 1e-9);
+  EXPECT_NEAR(r.survivors.at({SiteOf(Pool::kPython, 2), 0}).variance, 1e4 * (1 - p) / (p * p), 1e-6);
+  EXPECT_EQ(r.survivors.at({1, 0}).variance, 0);
+  EXPECT_FALSE(r.has_sampling);
+}
+
+TEST(HeapReplayTest, PythonsObjectsFollowTheFirstSampledRate) {
+  const Replayed r = Replay(R"(
+header mode=exact python_sample=0
+@10 alloc_in address=0x5000 bytes=100 stack=1
+@20 rate mode=default exact_from=16384 sample=1000
+@30 alloc_in address=0x6000 bytes=100 stack=2
+)");
+  EXPECT_EQ(Live(r, SiteOf(Pool::kPython, 1)), 100);
+  EXPECT_NEAR(Live(r, SiteOf(Pool::kPython, 2)), 100 / -std::expm1(-0.1), 1e-9);
+}
+
+TEST(HeapReplayTest, BeforeMinorTwoPythonsObjectsHadTheGeneralRate) {
+  const std::string events = "alloc_in address=0x5000 bytes=100 stack=1\n";
+  const uint32_t site = SiteOf(Pool::kPython, 1);
+  EXPECT_EQ(Live(Replay("header mode=exact minor=1 python_sample=0\n" + events), site), 100);
+  EXPECT_NEAR(
+      Live(Replay("header mode=default minor=1 exact_from=16384 sample=1000 python_sample=0\n" + events),
+           site),
+      100 / -std::expm1(-0.1), 1e-9);
+}
+
 TEST(HeapReplayTest, ChangeOfRateDoesNotChangeTheWeightOfOlderObjects) {
   const Replayed r = Replay(R"(
 header mode=default sample=1000 exact_from=16384
