@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analyzer/base/status_macros.h"
-#include "preload/trace/decoder.h"
 
 namespace plateau::replay {
 
@@ -20,12 +19,23 @@ absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader:
   const size_t expected = std::min<size_t>(ref.header.record_count, size_t{1} << 20);
   if (events_.size() < expected) events_.resize(expected);
   stamps_.push_back({0, bytes_.header.first_tsc});
+  using Walk = trace::RecordReader::Walk;
+  if (trace::IsHeapOnly(bytes_.header)) {  // no nodes to be passed by
+    TakeRecords<Walk::kHot>();
+  } else {
+    TakeRecords<Walk::kEvents>();
+  }
+  return absl::OkStatus();
+}
+
+template <trace::RecordReader::Walk kWalk>
+void EventBlock::TakeRecords() {
   trace::RecordReader records(bytes_.header, bytes_.payload);
   trace::Record record;
   Event* out = events_.data();
   Event* limit = out + events_.size();
   while (true) {
-    records.TakeHot<trace::RecordReader::Walk::kEvents>([&](const trace::HotRecord& hot) {
+    records.TakeHot<kWalk>([&](const trace::HotRecord& hot) {
       if (out == limit) [[unlikely]] {
         out = Grow(out);
         limit = events_.data() + events_.size();
@@ -51,7 +61,6 @@ absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader:
     AddRare(record, &out);
   }
   size_ = static_cast<size_t>(out - events_.data());
-  return absl::OkStatus();
 }
 
 Event* EventBlock::Grow(Event* out) {

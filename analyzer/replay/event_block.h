@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "analyzer/reader/trace_reader.h"
+#include "preload/trace/decoder.h"
 #include "preload/trace/record.h"
 
 namespace plateau::replay {
@@ -69,6 +70,8 @@ class alignas(128) EventBlock {
   }
 
  private:
+  template <trace::RecordReader::Walk kWalk>
+  void TakeRecords();
   // `out` is where the next event goes; returns where it goes after there is room again.
   Event* Grow(Event* out);
   void AddRare(const trace::Record& record, Event** out);

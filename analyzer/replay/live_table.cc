@@ -21,7 +21,12 @@ LiveTable::Page& LiveTable::AddPage(uint64_t address, Page* slot) {
     return FindOrAddPage(address);
   }
   ++used_pages_;
-  const size_t size_class = newest_ != nullptr && newest_->count() >= kManyObjects ? kClassForMany : 0;
+  const size_t neighbours = newest_ != nullptr ? newest_->count() : 0;
+  size_t size_class = 0;
+  if (neighbours >= kManyObjects) {
+    size_class = kClassForMany;
+    while (kCapacities[size_class] < neighbours && size_class < kLargestFirstClass) ++size_class;
+  }
   *slot = {NumberOf(address), TakeGroup(size_class)};
   slot->SetSizeClass(size_class);
   newest_ = slot;

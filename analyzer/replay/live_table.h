@@ -195,8 +195,8 @@ class LiveTable {
   static constexpr int kPageShift = 11;
   static constexpr int kKeyShift = 4;
   // How many objects a group takes. The last is a page full of objects of one byte.
-  static constexpr std::array<uint16_t, 16> kCapacities = {1,  4,   8,   16,  24,  32,  48,   64,
-                                                           96, 128, 192, 256, 384, 512, 1024, 2048};
+  static constexpr std::array<uint16_t, 19> kCapacities = {1,  4,  8,   10,  12,  16,  20,  24,   32,  48,
+                                                           64, 96, 128, 192, 256, 384, 512, 1024, 2048};
   // Bytes of the keys in front of so many objects.
   static constexpr auto kKeyBytes = [] {
     std::array<uint16_t, kCapacities.size()> bytes{};
@@ -208,10 +208,11 @@ class LiveTable {
   static constexpr Key kNoKey{UINT8_MAX};
   static_assert(kPageShift - kKeyShift < 8, "kNoKey is no key");
   static constexpr size_t kLargestEmpty = 8;  // capacity that an empty page may keep
-  // Pages come with neighbours that are as full: after one with so many objects, groups begin with this
-  // class.
+  // Pages come with neighbours that are as full: after one with so many objects, groups begin with room for
+  // as many, within these classes.
   static constexpr size_t kManyObjects = 3;
   static constexpr size_t kClassForMany = 2;
+  static constexpr size_t kLargestFirstClass = 7;
   static constexpr size_t kLineBytes = 64;
 
   // A word of three, as in LiveObject: number, count of objects, size class of the group.
