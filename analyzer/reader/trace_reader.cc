@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/human_units.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/pack/column_codec.h"
 #include "preload/trace/decoder.h"
@@ -53,6 +54,25 @@ absl::Status CheckHeader(const std::string& path, trace::HeaderStatus status, si
       absl::StrCat(path, ": not a Plateau trace; give a recording directory or a .plt file"));
 }
 
+// A file that was cut between two blocks looks whole but for its header, which knows how long it was.
+void NoteMissingEnd(const std::string& path, const trace::FileHeader& header, ReadSummary* summary) {
+  if (summary->header_damaged || summary->truncated) return;
+  // Space that was taken and could not be written: what was lost by that is counted.
+  using trace::DropReason;
+  for (const DropReason reason : {DropReason::kWrite, DropReason::kNoSlot}) {
+    if (summary->dropped_events[static_cast<size_t>(reason)] > 0) return;
+  }
+  // The last block may end before its padding. Of a process that was killed or still runs, each thread may be
+  // about to write the block that is open in its slot, or to add slots.
+  uint64_t allowed_bytes = trace::kBlockAlign - 1;
+  if (!summary->clean_exit)
+    allowed_bytes += uint64_t{header.stream_count} * trace::kSlotBytes + trace::kExtentBytes;
+  if (header.data_end <= summary->file_bytes + allowed_bytes) return;
+  ++summary->gap_blocks;  // or more
+  summary->Note(absl::StrCat(path, ": the file was cut: ", FormatBytes(header.data_end - summary->file_bytes),
+                             " at its end are missing"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string& path, Check check) {
@@ -73,11 +93,7 @@ absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(const std::string
   std::copy(std::begin(header.dropped_bytes), std::end(header.dropped_bytes), summary.dropped_bytes.begin());
   reader->ns_per_tick_ = Calibrate(header);
   PLATEAU_RETURN_IF_ERROR(BuildBlockIndex(reader->file_, header, check, &reader->index_, &summary));
-  if (summary.blocks == 0 && header.clean_exit == 1 && header.ended_threads.recorded_allocs > 0) {
-    summary.gap_blocks = 1;  // or more
-    summary.Note(absl::StrCat(path, ": the file ends behind its header; none of ",
-                              header.ended_threads.recorded_allocs, " recorded allocations is left"));
-  }
+  NoteMissingEnd(path, header, &summary);
   return reader;
 }
 

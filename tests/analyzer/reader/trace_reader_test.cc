@@ -95,16 +95,27 @@ TEST(TraceReaderTest, CutAtEveryLengthKeepsTheBlocksBefore) {
   }
 }
 
-TEST(TraceReaderTest, AFileThatEndsBehindItsHeaderHasLostWhatWasRecorded) {
-  std::string bytes = SixBlocks().substr(0, trace::kHeaderBytes);
-  EXPECT_FALSE(ReadBytes(bytes).summary.HasDamage());  // nothing was recorded, says its header
-  const uint64_t recorded = 6;
-  const size_t place = offsetof(trace::FileHeader, ended_threads) + offsetof(trace::Totals, recorded_allocs);
-  std::memcpy(bytes.data() + place, &recorded, sizeof(recorded));
-  const ReadBack read = ReadBytes(bytes);
-  EXPECT_EQ(read.summary.gap_blocks, 1u);
-  ASSERT_EQ(read.summary.notes.size(), 1u);
-  EXPECT_NE(read.summary.notes[0].find("none of 6 recorded allocations is left"), std::string::npos);
+TEST(TraceReaderTest, AFileThatWasCutBetweenTwoBlocksHasLostSomething) {
+  const std::string good = SixBlocks();
+  for (size_t blocks = 0; blocks < 6; ++blocks) {
+    const ReadBack read = ReadBytes(good.substr(0, trace::kHeaderBytes + blocks * kSmallBlock));
+    EXPECT_EQ(read.sizes.size(), blocks);
+    EXPECT_EQ(read.summary.gap_blocks, 1u) << blocks;
+    ASSERT_EQ(read.summary.notes.size(), 1u);
+    EXPECT_NE(read.summary.notes[0].find("case.plt: the file was cut: "), std::string::npos);
+  }
+}
+
+TEST(TraceReaderTest, ABlockThatAKilledProcessWasAboutToWriteIsNotMissed) {
+  std::string bytes =
+      TraceFromText("alloc address=0x100 bytes=10001\nseal\nalloc address=0x200 bytes=10002\nopen\n");
+  uint64_t data_end = bytes.size() + trace::kSlotBytes / 2;
+  const size_t place = offsetof(trace::FileHeader, data_end);
+  std::memcpy(bytes.data() + place, &data_end, sizeof(data_end));
+  EXPECT_FALSE(ReadBytes(bytes).summary.HasDamage());
+  data_end = bytes.size() + 4 * trace::kExtentBytes;  // more than a thread can be about to write
+  std::memcpy(bytes.data() + place, &data_end, sizeof(data_end));
+  EXPECT_TRUE(ReadBytes(bytes).summary.HasDamage());
 }
 
 TEST(TraceReaderTest, OpenBlocksOfAKilledProcessAreRead) {
