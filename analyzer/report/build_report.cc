@@ -113,7 +113,45 @@ class ReportBuilder {
     model_.recording.trace_bytes += pass.definitions.summary.file_bytes;
     ++model_.recording.trace_files;
     for (const std::string& source : SourcesOf(pass)) sources_.insert(source);
+    AddPythonSampling(pass);
     AddLimitNotes(pass);
+  }
+
+  static bool IsExact(const trace::FileHeader& header) {
+    return header.mode == static_cast<uint8_t>(trace::Mode::kExact);
+  }
+
+  void AddPythonSampling(const ProcessPass& pass) {
+    const trace::FileHeader& header = pass.reader->header();
+    if (!pass.rows.has_pool[static_cast<size_t>(replay::Pool::kPython)] || header.python_sample_bytes == 0)
+      return;
+    if (IsExact(header) && model_.recording.python_sample_bytes == 0) {
+      notes_.push_back(absl::StrCat("Python's small objects were sampled every ",
+                                    FormatBytes(header.python_sample_bytes),
+                                    "; --python-alloc=exact records each of them"));
+    }
+    model_.recording.python_sample_bytes =
+        std::max(model_.recording.python_sample_bytes, header.python_sample_bytes);
+  }
+
+  // Of one of several traces.
+  static void KeepFirst(double seconds, std::optional<double>* first) {
+    *first = std::min(first->value_or(seconds), seconds);
+  }
+
+  // What a change of the rate means to a trace that had recorded every event.
+  void AddEndOfExactness(const ProcessPass& pass) {
+    const auto& rates = pass.definitions.rates;
+    const auto change = std::find_if(rates.begin(), rates.end(), [](const replay::TimedRate& timed) {
+      return timed.rate.mode != trace::Mode::kExact;
+    });
+    if (change == rates.end()) return;
+    const double seconds = pass.reader->SecondsSinceStart(change->tsc);
+    notes_.push_back(
+        absl::StrFormat("%s: every event was recorded until %.3g s, then small requests were sampled to keep "
+                        "the size limit, last period %s",
+                        pass.reader->path(), seconds, FormatBytes(rates.back().rate.sample_bytes)));
+    KeepFirst(seconds, &model_.recording.sampled_from_seconds);
   }
 
   // What was done to keep the size limit.
@@ -132,16 +170,19 @@ class ReportBuilder {
     }
     if (!pass.definitions.rates.empty()) {
       const replay::TimedRate& last = pass.definitions.rates.back();
-      notes_.push_back(absl::StrCat(pass.reader->path(),
-                                    ": sampling was made coarser to keep the size limit, last period ",
-                                    FormatBytes(last.rate.sample_bytes)));
+      if (IsExact(pass.reader->header())) {
+        AddEndOfExactness(pass);
+      } else {
+        notes_.push_back(absl::StrCat(pass.reader->path(),
+                                      ": sampling was made coarser to keep the size limit, last period ",
+                                      FormatBytes(last.rate.sample_bytes)));
+      }
       if (last.rate.mode == trace::Mode::kFolded) {
         notes_.push_back(
             absl::StrFormat("%s: from %.3g s on the recording holds totals of each site instead of events, "
                             "to keep the size limit",
                             pass.reader->path(), pass.reader->SecondsSinceStart(last.tsc)));
-        std::optional<double>& first = model_.recording.totals_only_from_seconds;
-        first = std::min(first.value_or(1e18), pass.reader->SecondsSinceStart(last.tsc));
+        KeepFirst(pass.reader->SecondsSinceStart(last.tsc), &model_.recording.totals_only_from_seconds);
       }
       if (last.rate.mode == trace::Mode::kOff) {
         notes_.push_back(absl::StrFormat(
@@ -209,8 +250,8 @@ class ReportBuilder {
     RecordingInfo& r = model_.recording;
     r.path = recording_.path;
     r.command = headlines_.front().command;
-    r.mode = h.header.mode == static_cast<uint8_t>(trace::Mode::kExact) ? "exact" : "default";
-    r.sample_bytes = h.header.mode == static_cast<uint8_t>(trace::Mode::kExact) ? 0 : h.header.sample_bytes;
+    r.mode = IsExact(h.header) ? "exact" : "default";
+    r.sample_bytes = IsExact(h.header) ? 0 : h.header.sample_bytes;
     r.exact_from_bytes = h.header.exact_from_bytes;
     r.started_utc = absl::FormatTime(
         "%Y-%m-%dT%H:%M:%SZ",

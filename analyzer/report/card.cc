@@ -264,6 +264,12 @@ class Card {
     std::string text = absl::StrCat(r.mode, " mode");
     if (r.sample_bytes > 0) {
       absl::StrAppend(&text, ", sampled below ", FormatBytes(r.exact_from_bytes));
+    } else if (r.python_sample_bytes > 0) {
+      absl::StrAppend(&text, ", Python's small objects sampled");
+    }
+    if (r.sampled_from_seconds.has_value()) {
+      absl::StrAppend(&text, "; small requests sampled from ", FormatDuration(*r.sampled_from_seconds),
+                      " on to keep the size limit");
     }
     if (!model_.steps.source.empty()) absl::StrAppend(&text, "; steps from ", model_.steps.source);
     if (r.totals_only_from_seconds.has_value()) {

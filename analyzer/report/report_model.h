@@ -43,12 +43,16 @@ struct RecordingInfo {
   std::string mode = "default";   // "default" (sampled below exact_from_bytes) or "exact"
   uint64_t sample_bytes = 0;      // mean distance between samples; 0 in exact mode
   uint64_t exact_from_bytes = 0;  // requests of this size or more are always recorded
-  std::string started_utc;        // ISO 8601
+  // The same of Python's small objects, which exact mode samples too; 0: there were none, or each is there.
+  uint64_t python_sample_bytes = 0;
+  std::string started_utc;  // ISO 8601
   double duration_seconds = 0;
   std::string ending;  // "exit 0", "signal 9", "still running"
   uint64_t trace_bytes = 0;
   uint64_t trace_files = 0;
   uint64_t events = 0;
+  // From then on a trace in exact mode was sampled, to keep the size limit; the first of all traces.
+  std::optional<double> sampled_from_seconds;
   // From then on a trace had no room for events and holds totals of its sites; the first of all traces.
   std::optional<double> totals_only_from_seconds;
   std::vector<std::string> sources;  // "malloc", "mmap", "pymalloc", "torch", "cuda runtime", ...

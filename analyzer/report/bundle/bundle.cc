@@ -36,8 +36,12 @@ std::string Markdown(const ReportModel& model, const std::string& card, const Bu
       absl::StrCat("### Plateau: ", VerdictTitle(model.verdict.name), "\n\n````text\n", card, "````\n\n");
   absl::StrAppend(&out, "| | |\n|---|---|\n| Plateau | ", model.tool_version, " |\n");
   absl::StrAppend(&out, "| mode | ", r.mode,
-                  r.sample_bytes > 0 ? absl::StrCat(", sampled every ", FormatBytes(r.sample_bytes)) : "",
-                  " |\n| sources | ", absl::StrJoin(r.sources, ", "), " |\n");
+                  r.sample_bytes > 0          ? absl::StrCat(", sampled every ", FormatBytes(r.sample_bytes))
+                  : r.python_sample_bytes > 0 ? absl::StrCat(", Python's small objects sampled every ",
+                                                             FormatBytes(r.python_sample_bytes))
+                                              : "",
+                  r.sampled_from_seconds ? ", sampled later to keep the size limit" : "", " |\n| sources | ",
+                  absl::StrJoin(r.sources, ", "), " |\n");
   for (const auto& [key, value] : r.environment)
     absl::StrAppend(&out, "| ", Printable(key), " | ", Printable(value), " |\n");
   absl::StrAppend(&out,
@@ -65,6 +69,8 @@ std::string OwnWords(const ReportModel& model, const BundleOptions& options) {
   words.verdict.name = model.verdict.name;
   words.steps.source = model.steps.source;
   words.recording.mode = model.recording.mode;
+  words.recording.python_sample_bytes = model.recording.python_sample_bytes;
+  words.recording.sampled_from_seconds = model.recording.sampled_from_seconds;
   words.recording.sources = model.recording.sources;
   for (const Hypothesis& h : model.hypotheses)
     words.hypotheses.push_back({.name = h.name, .result = h.result});

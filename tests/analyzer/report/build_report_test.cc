@@ -90,6 +90,39 @@ node node=1 parent=0 location=1
                                                     HasSubstr("in the totals only"))));
 }
 
+TEST(BuildReport, EndOfExactModeIsSaid) {
+  const ReportModel model = Build(R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000000 alloc address=0x10000 bytes=20001 stack=1
+@2000000000 rate mode=default exact_from=16384 sample=524288
+@3000000000 rate mode=default exact_from=65536 sample=2097152
+)");
+  EXPECT_EQ(model.recording.mode, "exact");
+  ASSERT_TRUE(model.recording.sampled_from_seconds.has_value());
+  EXPECT_NEAR(*model.recording.sampled_from_seconds, 2, 1e-6);
+  EXPECT_THAT(model.recording.notes, Contains(AllOf(HasSubstr("every event was recorded until 2 s"),
+                                                    HasSubstr("last period 2.00 MiB"))));
+}
+
+TEST(BuildReport, ExactModeSaysThatPythonsObjectsWereSampled) {
+  constexpr std::string_view kEvents = R"(
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000000 alloc address=0x10000 bytes=20001 stack=1
+)";
+  const std::string header = "header mode=exact clean_exit=1 python_sample=524288\n";
+  EXPECT_EQ(Build(header + std::string(kEvents)).recording.python_sample_bytes, 0u) << "nothing of Python";
+  const std::string object = "alloc_in address=0x70000 bytes=100 stack=1\n";
+  const ReportModel model = Build(header + std::string(kEvents) + object);
+  EXPECT_EQ(model.recording.python_sample_bytes, 524288u);
+  EXPECT_THAT(model.recording.notes, Contains(HasSubstr("small objects were sampled every 512 KiB")));
+  EXPECT_THAT(model.leftovers, IsEmpty()) << "malloc's requests are all there";
+}
+
 TEST(BuildReport, ARecordingWithinItsLimitHasNoNoteAboutIt) {
   const ReportModel model = Build(R"(
 header mode=default sample=524288 exact_from=16384 clean_exit=1

@@ -58,6 +58,9 @@ export interface Report {
     mode: string;
     sample_bytes: number;
     exact_from_bytes: number;
+    python_sample_bytes: number;
+    sampled_from_seconds: number | null;
+    totals_only_from_seconds: number | null;
     started_utc: string;
     duration_seconds: number;
     ending: string;

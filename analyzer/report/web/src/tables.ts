@@ -144,6 +144,16 @@ export function processes(data: PageData): HTMLElement {
   ], data.report.processes, {label: 'Processes', limit: 100}));
 }
 
+function modeInWords(r: PageData['report']['recording']): string {
+  const parts = [r.sample_bytes > 0
+    ? `${r.mode}: every request of ${format.bytes(r.exact_from_bytes)} or more, smaller ones sampled every ${format.bytes(r.sample_bytes)}`
+    : `${r.mode}: every event`];
+  if (r.sample_bytes === 0 && r.python_sample_bytes > 0) parts.push(`Python's small objects sampled every ${format.bytes(r.python_sample_bytes)}`);
+  if (r.sampled_from_seconds !== null) parts.push(`small requests sampled from ${format.duration(r.sampled_from_seconds)} on to keep the size limit`);
+  if (r.totals_only_from_seconds !== null) parts.push(`totals only from ${format.duration(r.totals_only_from_seconds)} on`);
+  return parts.join('; ');
+}
+
 export function recording(data: PageData): HTMLElement {
   const {recording: r, drops, damage, totals, steps} = data.report;
   const facts: Array<[string, string]> = [
@@ -151,7 +161,7 @@ export function recording(data: PageData): HTMLElement {
     ['Recording', r.path],
     ['Started', r.started_utc],
     ['Ran', `${format.duration(r.duration_seconds)}, ${r.ending}`],
-    ['Mode', r.sample_bytes > 0 ? `${r.mode}: every request of ${format.bytes(r.exact_from_bytes)} or more, smaller ones sampled every ${format.bytes(r.sample_bytes)}` : `${r.mode}: every event`],
+    ['Mode', modeInWords(r)],
     ['Sources', r.sources.join(', ')],
     ['Steps', `${format.count(steps.count)} from ${steps.source} (confidence ${steps.confidence.toFixed(2)}), ${steps.epochs} epochs, ${steps.evaluations} evaluations` + (steps.steps_per_epoch !== null ? `, ${format.step(steps.steps_per_epoch)} steps per epoch` : '')],
     ['Allocations', `${format.count(totals.alloc_count)} of ${format.bytes(totals.alloc_bytes)}; ${format.count(totals.free_count)} freed`],
