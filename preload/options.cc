@@ -31,18 +31,32 @@ bool Parse(const char* text, bool* value) {
   return text[1] == 0 || text[1] == ':';  // "0:PID": see FollowOnlyThisProcess() in process_info.cc
 }
 
-bool Parse(const char* text, trace::Mode* value) {
-  const std::string_view mode = text;
-  if (mode == "default") {
-    *value = trace::Mode::kDefault;
-  } else if (mode == "exact") {
-    *value = trace::Mode::kExact;
-  } else if (mode == "off") {
-    *value = trace::Mode::kOff;
-  } else {
-    return false;
+template <typename Value>
+struct Word {
+  std::string_view word;
+  Value value;
+};
+
+template <typename Value, size_t kCount>
+bool ParseWord(std::string_view text, const Word<Value> (&words)[kCount], Value* value) {
+  for (const Word<Value>& known : words) {
+    if (text != known.word) continue;
+    *value = known.value;
+    return true;
   }
-  return true;
+  return false;
+}
+
+bool Parse(const char* text, trace::Mode* value) {
+  static constexpr Word<trace::Mode> kWords[] = {
+      {"default", trace::Mode::kDefault}, {"exact", trace::Mode::kExact}, {"off", trace::Mode::kOff}};
+  return ParseWord(text, kWords, value);
+}
+
+bool Parse(const char* text, PythonAlloc* value) {
+  static constexpr Word<PythonAlloc> kWords[] = {
+      {"sample", PythonAlloc::kSample}, {"exact", PythonAlloc::kExact}, {"off", PythonAlloc::kOff}};
+  return ParseWord(text, kWords, value);
 }
 
 template <typename T>

@@ -15,6 +15,9 @@ using OptionText = const char*;
 using OptionBytes = uint64_t;
 using OptionSwitch = bool;
 using OptionMode = trace::Mode;
+// What is recorded of Python's small objects.
+enum class PythonAlloc : uint8_t { kSample, kExact, kOff };
+using OptionPythonAlloc = PythonAlloc;
 
 struct Options {
 #define PLATEAU_OPTION(type, member, name, value, help) Option##type member;

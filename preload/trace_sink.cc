@@ -98,7 +98,7 @@ bool TraceSink::Open(const Options& options, std::string_view program) {
   h->exact_from_bytes = options.mode == trace::Mode::kExact ? 0 : options.exact_from;
   h->sample_bytes = options.mode == trace::Mode::kExact ? 0 : options.sample_bytes;
   h->max_trace_bytes = options.max_trace;
-  h->python_sample_bytes = h->sample_bytes;
+  h->python_sample_bytes = options.python_alloc == PythonAlloc::kExact ? 0 : options.sample_bytes;
   h->clock_tsc = h->start_tsc;
   h->clock_monotonic_ns = h->start_monotonic_ns;
   h->clock_realtime_ns = h->start_realtime_ns;

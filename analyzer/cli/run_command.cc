@@ -50,12 +50,12 @@ constexpr Passed kPassed[] = {{"exact", "PLATEAU_MODE", "exact"},
 absl::Status PassPythonOptions(const Arguments& arguments, Launch* launch) {
   if (arguments.Has("python-alloc")) {
     const std::string how = arguments.Value("python-alloc");
-    if (how == "exact") {
+    if (how == "malloc") {
       launch->environment.emplace_back("PYTHONMALLOC", "malloc");
-    } else if (how == "sample" || how == "off") {
+    } else if (how == "sample" || how == "exact" || how == "off") {
       launch->environment.emplace_back("PLATEAU_PYTHON_ALLOC", how);
     } else {
-      return absl::InvalidArgumentError("plateau run: --python-alloc takes sample, exact or off");
+      return absl::InvalidArgumentError("plateau run: --python-alloc takes sample, exact, malloc or off");
     }
   }
   if (arguments.Has("native")) {
@@ -266,7 +266,9 @@ const Command& RunCommand() {
             .value = "DIR",
             .help = "Directory of the recording.",
             .default_value = "plateau-PROGRAM-DATE-TIME"},
-           {.name = "exact", .help = "Record every allocation instead of sampling small ones."},
+           {.name = "exact",
+            .help =
+                "Record every allocation of malloc instead of sampling small ones; see also --python-alloc."},
            {.name = "sample-bytes",
             .value = "BYTES",
             .help = "Mean distance between samples of small requests.",
@@ -283,7 +285,9 @@ const Command& RunCommand() {
            {.name = "no-python", .help = "Record no Python frames and no pymalloc."},
            {.name = "python-alloc",
             .value = "HOW",
-            .help = "Python's small objects: sample, exact or off.",
+            .help = "Python's small objects, also with --exact: sample them, record each inside pymalloc "
+                    "(exact), let "
+                    "each be one of malloc (malloc), or leave them out (off).",
             .default_value = "sample"},
            {.name = "native",
             .value = "HOW",

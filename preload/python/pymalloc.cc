@@ -54,16 +54,13 @@ constinit thread_local uint64_t t_gap_mean_bytes = 0;
 constinit thread_local bool t_is_seeded = false;
 constinit thread_local bool t_in_arena = false;
 
-// False in exact mode, where everything is recorded until the size limit asks for sampling.
-bool IsSampling() {
-  return g_rate.exact_from.load(std::memory_order_relaxed) != 0 &&
-         g_rate.sample_bytes.load(std::memory_order_relaxed) != 0;
-}
+// Between two samples; 0 when each object is recorded.
+uint64_t MeanGap() { return RecordsEachObject() ? 0 : g_rate.sample_bytes.load(std::memory_order_relaxed); }
 
-// How far it is to the next sample; 0 when everything is recorded.
+// How far it is to the next sample; 0 when each object is recorded.
 int64_t NextGap() {
-  if (!IsSampling()) return 0;
-  const uint64_t mean_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
+  const uint64_t mean_bytes = MeanGap();
+  if (mean_bytes == 0) return 0;
   if (!t_is_seeded) {
     t_is_seeded = true;
     uint64_t cycles = reinterpret_cast<uintptr_t>(&t_random);
@@ -86,7 +83,7 @@ void CountPool(const void* p, int change) {
 
 // The countdown of a thread ended with a request that got `p`. `frame` is that of the hook.
 void Sample(void* p, size_t bytes, const void* frame) {
-  const bool is_first = !t_is_seeded && IsSampling();
+  const bool is_first = !t_is_seeded && MeanGap() != 0;
   const uint64_t old_mean_bytes = t_gap_mean_bytes;
   t_bytes_until_sample = NextGap();
   if (is_first) {
@@ -303,6 +300,11 @@ bool CheckPymalloc() {
   return g_state.load(std::memory_order_acquire) != before;
 }
 
+bool RecordsEachObject() {
+  return g_options.python_alloc == PythonAlloc::kExact &&
+         g_rate.coarsened.load(std::memory_order_relaxed) == 0;
+}
+
 PymallocState GetPymallocState() { return g_state.load(std::memory_order_acquire); }
 
 bool InArenaAllocator() { return t_in_arena; }
@@ -311,7 +313,8 @@ void ResetPymallocInChild() {
   g_checking.store(false, std::memory_order_relaxed);
   g_samples.ResetInChild();
   for (std::atomic<uint8_t>& pool : g_pools) pool.store(0, std::memory_order_relaxed);
-  t_is_seeded = false;  // another sequence than the parent's
+  t_is_seeded = false;  // another sequence than the parent's, and a gap of its own
+  t_bytes_until_sample = 0;
 }
 
 }  // namespace plateau::python

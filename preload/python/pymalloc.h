@@ -2,8 +2,9 @@
 //
 // Requests of at most 512 bytes come from pymalloc's arenas, where malloc() does not see them, and an arena
 // says nothing about the line that fills it. So the allocators of the MEM and OBJ domains are wrapped (not
-// RAW, which is malloc) by PyMem_SetAllocator(), and small requests are sampled by bytes at the recording's
-// own rate. Larger ones reach malloc and are recorded there; nothing is counted twice. No header is put in
+// RAW, which is malloc) by PyMem_SetAllocator(), and small requests are sampled by bytes, in exact mode too:
+// they outnumber all others, and recording each (PythonAlloc::kExact) costs more than the rest together.
+// Larger ones reach malloc and are recorded there; nothing is counted twice. No header is put in
 // front of a block: which blocks were sampled is kept in a set of our own, so the wrappers may come and go.
 //
 // The arena allocator is wrapped too, so that HookMmap() can tell arenas from the program's own mappings.
@@ -24,7 +25,7 @@ inline constexpr size_t kSmallRequestBytes = 512;
 
 enum class PymallocState : uint8_t {
   kOff,  // not asked for, no interpreter, or not installed yet
-  kSampling,
+  kSampling,  // or recording each
   kMalloc,    // PYTHONMALLOC=malloc: every object reaches malloc by itself
   kReplaced,  // somebody replaced the wrappers, and they could not be put back so far
 };
@@ -36,6 +37,9 @@ void InstallPymalloc();
 bool CheckPymalloc();
 
 PymallocState GetPymallocState();
+
+// Whether each small object is recorded: on request, until the size limit asks for sampling.
+bool RecordsEachObject();
 
 // True while the calling thread maps or unmaps an arena (or a chunk of the frame stack, from the same
 // allocator).

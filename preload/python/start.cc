@@ -1,6 +1,5 @@
 #include "preload/python/start.h"
 
-#include <cstring>
 #include <string_view>
 
 #include "preload/fixed_text.h"
@@ -19,13 +18,21 @@ using python::PymallocState;
 
 // The status line was written for this state.
 constinit InterpreterState g_reported = InterpreterState::kAbsent;
+constinit bool g_reported_each = false;
 
-bool WantsPymalloc() { return strcmp(g_options.python_alloc, "off") != 0; }
+bool WantsPymalloc() { return g_options.python_alloc != PythonAlloc::kOff; }
+
+std::string_view SamplingText() {
+  if (python::RecordsEachObject()) return "every small object recorded";
+  return g_options.python_alloc == PythonAlloc::kExact
+             ? "small objects sampled since the trace came near its size limit, each recorded before"
+             : "small objects sampled";
+}
 
 std::string_view PymallocText() {
   switch (python::GetPymallocState()) {
     case PymallocState::kSampling:
-      return g_options.mode == trace::Mode::kExact ? "every small object recorded" : "small objects sampled";
+      return SamplingText();
     case PymallocState::kMalloc:
       return "small objects come from malloc";
     case PymallocState::kReplaced:
@@ -39,6 +46,7 @@ std::string_view PymallocText() {
 void Report() {
   const InterpreterState state = python::g_interpreter_state.load(std::memory_order_acquire);
   g_reported = state;
+  g_reported_each = python::RecordsEachObject();
   if (state == InterpreterState::kAbsent) return;
   const python::Interpreter& interpreter = python::g_interpreter;
   FixedText<256> line;
@@ -69,6 +77,7 @@ void TickPython() {
   bool is_news = python::g_interpreter_state.load(std::memory_order_acquire) != g_reported;
   if (is_news) StartInterpreter();
   if (WantsPymalloc() && python::CheckPymalloc()) is_news = true;
+  if (python::RecordsEachObject() != g_reported_each) is_news = true;
   if (is_news) Report();
 }
 

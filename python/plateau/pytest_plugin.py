@@ -127,7 +127,7 @@ def _record(item, plateau, recording, repeats):
                os.path.join(str(item.config.rootdir), item.nodeid)]
     if item.config.pluginmanager.get_plugin("plateau") is None:
         command[3:3] = ["-p", "plateau.pytest_plugin"]
-    run = [plateau, "run", "--exact", "--quiet", "--no-report", "--no-pack", "-o", recording, "--"]
+    run = [plateau, "run", "--exact", "--python-alloc=exact", "--quiet", "--no-report", "--no-pack", "-o", recording, "--"]
     done = subprocess.run(run + command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           cwd=str(item.config.invocation_params.dir))
     if done.returncode != 0:

@@ -47,9 +47,16 @@ def constructs(python, folder):
 
 def small_objects(python, folder):
     """Each leaking line gets its bytes, within what sampling every 16 KiB allows; arenas are marked as such."""
+    for mode in ("default", "exact"):
+        with tempfile.TemporaryDirectory() as own:
+            check_small_objects(python, own, mode)
+
+
+def check_small_objects(python, folder, mode):
     done, traces = record([python, os.path.join(HERE, "traps", "small_objects.py")], folder,
-                          PLATEAU_SAMPLE_BYTES="16K")
+                          PLATEAU_SAMPLE_BYTES="16K", PLATEAU_MODE=mode)
     trace, = traces.values()
+    demand("small objects sampled" in trace.infos["python"], trace.infos["python"])
     trace.sample_bytes = 16384
     live = trace.live_small_objects("small_objects.py")
     total = 0
@@ -91,7 +98,7 @@ def nothing_twice(python, folder):
     program = "keep = [bytes(400) for _ in range(200)], [bytes(600) for _ in range(200)]"
     for variables in ({}, {"PYTHONMALLOC": "malloc"}):
         with tempfile.TemporaryDirectory() as own:
-            _, traces = record([python, "-c", program], own, PLATEAU_MODE="exact", **variables)
+            _, traces = record([python, "-c", program], own, PLATEAU_MODE="exact", PLATEAU_PYTHON_ALLOC="exact", **variables)
         trace, = traces.values()
         seen = {"alloc": [0, 0], "alloc_in": [0, 0]}
         for kind, f in trace.events:
@@ -106,10 +113,10 @@ def nothing_twice(python, folder):
 
 
 def size_limit(python, folder):
-    """When the limit ends exact mode, small objects are sampled like others and their weights are right."""
+    """When the limit ends exact mode, small objects that were recorded each are sampled, and their weights are right."""
     program = "for i in range(300000): bytes(i % 100 + 300)"
-    _, traces = record([python, "-c", program], folder, PLATEAU_MODE="exact", PLATEAU_MAX_TRACE="4M",
-                       PLATEAU_SAMPLE_BYTES="32K")
+    _, traces = record([python, "-c", program], folder, PLATEAU_MODE="exact", PLATEAU_PYTHON_ALLOC="exact",
+                       PLATEAU_MAX_TRACE="4M", PLATEAU_SAMPLE_BYTES="32K")
     trace, = traces.values()
     seen = [f for kind, f in trace.events if kind == "alloc_in" and 333 <= f["bytes"] <= 432]
     estimate = sum(f["bytes"] / (1 if f["period"] is None else -math.expm1(-f["bytes"] / f["period"])) for f in seen)
@@ -124,7 +131,7 @@ def exits(python, folder):
     for name in ("daemon_threads", "stress"):
         with tempfile.TemporaryDirectory() as own:
             done = run([python, os.path.join(HERE, "traps", name + ".py")], own, PLATEAU_MODE="exact",
-                       PLATEAU_MAX_TRACE="64M", SECONDS="0.5")
+                       PLATEAU_PYTHON_ALLOC="exact", PLATEAU_MAX_TRACE="64M", SECONDS="0.5")
         demand(done.returncode == 0, name, done.returncode, done.stderr.decode()[-500:])
 
 

@@ -33,13 +33,16 @@ TEST(Options, DefaultsComeFromTheTable) {
   EXPECT_EQ(options.exact_from, 16u * 1024);
   EXPECT_EQ(options.max_trace, 1u << 30);
   EXPECT_TRUE(options.python);
+  EXPECT_EQ(options.python_alloc, PythonAlloc::kSample);
   EXPECT_TRUE(options.follow);
   EXPECT_FALSE(options.quiet);
 }
 
 TEST(Options, ValuesAreRead) {
-  const Options options = Read({"PLATEAU_MODE=exact", "PLATEAU_SAMPLE_BYTES=1M", "PLATEAU_FOLLOW=0:123",
-                                "PLATEAU_OUT=/tmp/x", "PLATEAU_MAX_TRACE=0", "XPLATEAU_PYTHON=0"});
+  const Options options =
+      Read({"PLATEAU_MODE=exact", "PLATEAU_SAMPLE_BYTES=1M", "PLATEAU_FOLLOW=0:123", "PLATEAU_OUT=/tmp/x",
+            "PLATEAU_MAX_TRACE=0", "XPLATEAU_PYTHON=0", "PLATEAU_PYTHON_ALLOC=exact"});
+  EXPECT_EQ(options.python_alloc, PythonAlloc::kExact);
   EXPECT_EQ(options.mode, trace::Mode::kExact);
   EXPECT_EQ(options.sample_bytes, 1u << 20);
   EXPECT_FALSE(options.follow);
@@ -51,10 +54,13 @@ TEST(Options, ValuesAreRead) {
 TEST(Options, WhatIsNotUnderstoodGivesTheDefault) {
   ::testing::internal::CaptureStderr();
   int bad = 0;
-  const Options options =
-      Read({"PLATEAU_MODE=fast", "PLATEAU_SAMPLE_BYTES=-1", "PLATEAU_PYTHON=maybe"}, &bad);
+  const Options options = Read(
+      {"PLATEAU_MODE=fast", "PLATEAU_SAMPLE_BYTES=-1", "PLATEAU_PYTHON=maybe", "PLATEAU_PYTHON_ALLOC=all"},
+      &bad);
   const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(bad, 3);
+  EXPECT_EQ(bad, 4);
+  EXPECT_EQ(options.python_alloc, PythonAlloc::kSample);
+  EXPECT_THAT(log, ::testing::HasSubstr("PLATEAU_PYTHON_ALLOC=all is not understood, using sample"));
   EXPECT_EQ(options.mode, trace::Mode::kDefault);
   EXPECT_EQ(options.sample_bytes, 512u * 1024);
   EXPECT_TRUE(options.python);
