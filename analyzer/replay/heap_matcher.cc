@@ -159,6 +159,7 @@ template <bool kMany>
 void HeapMatcher::Match(const EventRun& run) {
   block_ = run.block;
   stamp_ = run.stamp;
+  if (run.begin == 0) ahead_.Begin(*block_);
   const std::vector<Stamp>& stamps = block_->stamps();
   const Event* const events = block_->events();
   for (size_t i = run.begin; i < run.end; ++stamp_) {

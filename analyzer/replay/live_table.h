@@ -77,6 +77,8 @@ class LiveTable {
 
  public:
   static constexpr uint64_t kAddressMask = (uint64_t{1} << 48) - 1;
+  static constexpr int kPageShift = 11;
+  static constexpr uint64_t kPageBytes = uint64_t{1} << kPageShift;
 
   LiveTable() = default;
   LiveTable(const LiveTable&) = delete;
@@ -192,7 +194,6 @@ class LiveTable {
 
  private:
   static constexpr uint64_t kOnes = 0x0101'0101'0101'0101u;
-  static constexpr int kPageShift = 11;
   static constexpr int kKeyShift = 4;
   // How many objects a group takes. The last is a page full of objects of one byte.
   static constexpr std::array<uint16_t, 19> kCapacities = {1,  4,  8,   10,  12,  16,  20,  24,   32,  48,

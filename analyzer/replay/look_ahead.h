@@ -9,7 +9,8 @@
 //
 // While the events of one lot are matched, memory loads what the next two need. Hints that are out of date by
 // the time they are used cost a second look and nothing else. Each stream has its own events ahead, as runs
-// of several streams alternate. Does nothing while both tables are small.
+// of several streams alternate. Not worth it while both tables are small, nor in blocks whose events keep to
+// pages that were used a moment before: those are in the cache.
 #ifndef PLATEAU_ANALYZER_REPLAY_LOOK_AHEAD_H_
 #define PLATEAU_ANALYZER_REPLAY_LOOK_AHEAD_H_
 
@@ -29,7 +30,21 @@ class LookAhead {
   // Both must outlive this object.
   LookAhead(LiveTable* live, LiveTable* python) : live_(*live), python_(*python) {}
 
-  bool is_worth_it() const { return live_.is_large() || python_.is_large(); }
+  bool is_worth_it() const { return is_scattered_ && (live_.is_large() || python_.is_large()); }
+
+  // A block begins. Looks at its first events.
+  void Begin(const EventBlock& block) {
+    std::array<uint64_t, 64> recent{};
+    const size_t size = std::min<size_t>(block.size(), kSample);
+    size_t new_pages = 0;
+    for (const Event* e = block.events(); e != block.events() + size; ++e) {
+      const uint64_t page = e->address / LiveTable::kPageBytes;
+      uint64_t& known = recent[page % recent.size()];
+      new_pages += known != page;
+      known = page;
+    }
+    is_scattered_ = new_pages * kEventsPerWait > size;
+  }
 
   // Of an event of `stream`, whose block ends at `block_end`.
   const LiveTable::Hint& For(const Event* event, const Event* block_end, uint32_t stream) {
@@ -41,6 +56,9 @@ class LookAhead {
 
  private:
   static constexpr size_t kEvents = 32;
+  static constexpr size_t kSample = 1024;  // events of a block that are looked at
+  static constexpr size_t kEventsPerWait =
+      10;  // to look ahead for so many costs as much as one that has to wait
 
   struct Lot {
     const Event* begin = nullptr;
@@ -86,6 +104,7 @@ class LookAhead {
 
   LiveTable& live_;
   LiveTable& python_;
+  bool is_scattered_ = true;  // of several streams that of the block which began last
   std::array<Lot, 4> lots_;
 };
 
