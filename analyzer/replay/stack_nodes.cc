@@ -83,11 +83,17 @@ class StackNodes::Merger {
 
   void Run() {
     constexpr uint32_t kAhead = 24;
-    for (turn_ = 1; turn_ < size_; ++turn_) {
-      if (turn_ + kAhead < size_) {
-        const uint32_t soon = turn_ + kAhead, parent = nodes_[soon].parent;
-        if (parent + 1 != soon && parent < size_) children_.Prefetch(parent);
+    const StackNode* const nodes = nodes_.nodes_.data();
+    const uint32_t size = size_;
+    for (uint32_t node = 1; node < size; ++node) {
+      if (node + kAhead < size) {
+        const uint32_t soon = node + kAhead, parent = nodes[soon].parent;
+        if (parent + 1 != soon && parent < size) children_.Prefetch(parent);
       }
+      // What most are: the first child of the node before, which is the first of its path. Nothing to do.
+      const bool is_next = nodes[node].parent + 1 == node && nodes[node].location != 0;
+      if (is_next && (nodes[node - 1].location != 0 || node == 1) && states_.empty()) continue;
+      turn_ = node;
       if (Is(turn_, kSettled)) continue;
       if (nodes_[turn_].parent < turn_) {
         Settle(turn_, nodes_.Canonical(nodes_[turn_].parent));
