@@ -236,30 +236,47 @@ class Collector {
       return;
     }
     trace::RecordReader records(block->header, block->payload);
-    trace::Record record;
     harvest.last_tsc = ref.header.last_tsc;
-    while (true) {
-      records.TakeHot<trace::RecordReader::Walk::kTimes>([&](const trace::HotRecord& hot) {
-        ++harvest.records;
-        ++harvest.events;
-        if (hot.kind == RecordKind::kAllocIn) harvest.granules.Add(hot.address);
-        harvest.last_tsc = std::max(harvest.last_tsc, hot.tsc);
-      });
-      const bool has_nodes = records.TakeNodes([&](const trace::NodeRecord& node) {
-        ++harvest.records;
-        if (result_.nodes.Define(node.node, node.parent, node.location))
-          harvest.last_node = std::max(harvest.last_node, node.node);
-      });
-      if (has_nodes) continue;
-      if (!records.Next(&record)) break;
-      ++harvest.records;
-      HarvestRecord(record, ref.header.stream, &harvest);
-      harvest.last_tsc = std::max(harvest.last_tsc, record.tsc);
+    if (trace::HasPext()) {
+      HarvestAllByPext(ref.header.stream, &records, &harvest);
+    } else {
+      HarvestAll<trace::JoinByShifts>(ref.header.stream, &records, &harvest);
     }
     const std::lock_guard lock(mutex_);
     result_.summary.unknown_records += records.unknown_records();
     if (records.damaged()) CountUnreadable(reader_, ref, records.offset(), &result_.summary);
     Merge(ref, std::move(harvest));
+  }
+
+  template <typename Join>
+  [[gnu::always_inline]] void HarvestAll(uint32_t stream, trace::RecordReader* records, Harvest* harvest) {
+    trace::Record record;
+    uint64_t hot_records = 0, nodes = 0, last_tsc = 0;
+    uint32_t last_node = 0;
+    while (true) {
+      records->TakeHotBy<Join, trace::RecordReader::Walk::kTimes>([&](const trace::HotRecord& hot) {
+        ++hot_records;
+        if (hot.kind == RecordKind::kAllocIn) harvest->granules.Add(hot.address);
+        last_tsc = hot.tsc;
+      });
+      const bool has_nodes = records->TakeNodes([&](const trace::NodeRecord& node) {
+        ++nodes;
+        if (result_.nodes.Define(node.node, node.parent, node.location))
+          last_node = std::max(last_node, node.node);
+      });
+      if (has_nodes) continue;
+      if (!records->Next(&record)) break;
+      ++harvest->records;
+      HarvestRecord(record, stream, harvest);
+      last_tsc = record.tsc;
+    }
+    harvest->records += hot_records + nodes;
+    harvest->events += hot_records;
+    harvest->last_node = std::max(harvest->last_node, last_node);
+    harvest->last_tsc = std::max(harvest->last_tsc, last_tsc);  // time does not run backwards in a block
+  }
+  PLATEAU_FOR_BMI2 void HarvestAllByPext(uint32_t stream, trace::RecordReader* records, Harvest* harvest) {
+    HarvestAll<trace::JoinByPext>(stream, records, harvest);
   }
 
   void Merge(const reader::BlockRef& ref, Harvest&& harvest) {

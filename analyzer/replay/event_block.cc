@@ -30,12 +30,26 @@ absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader:
 
 template <trace::RecordReader::Walk kWalk>
 void EventBlock::TakeRecords() {
+  if (trace::HasPext()) {
+    TakeRecordsByPext<kWalk>();
+  } else {
+    TakeRecordsBy<kWalk, trace::JoinByShifts>();
+  }
+}
+
+template <trace::RecordReader::Walk kWalk>
+PLATEAU_FOR_BMI2 void EventBlock::TakeRecordsByPext() {
+  TakeRecordsBy<kWalk, trace::JoinByPext>();
+}
+
+template <trace::RecordReader::Walk kWalk, typename Join>
+[[gnu::always_inline]] inline void EventBlock::TakeRecordsBy() {
   trace::RecordReader records(bytes_.header, bytes_.payload);
   trace::Record record;
   Event* out = events_.data();
   Event* limit = out + events_.size();
   while (true) {
-    records.TakeHot<kWalk>([&](const trace::HotRecord& hot) {
+    records.TakeHotBy<Join, kWalk>([&](const trace::HotRecord& hot) {
       if (out == limit) [[unlikely]] {
         out = Grow(out);
         limit = events_.data() + events_.size();

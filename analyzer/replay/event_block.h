@@ -72,6 +72,10 @@ class alignas(128) EventBlock {
  private:
   template <trace::RecordReader::Walk kWalk>
   void TakeRecords();
+  template <trace::RecordReader::Walk kWalk, typename Join>
+  [[gnu::always_inline]] void TakeRecordsBy();
+  template <trace::RecordReader::Walk kWalk>
+  PLATEAU_FOR_BMI2 void TakeRecordsByPext();
   // `out` is where the next event goes; returns where it goes after there is room again.
   Event* Grow(Event* out);
   void AddRare(const trace::Record& record, Event** out);

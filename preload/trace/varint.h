@@ -80,7 +80,10 @@ struct JoinByPext {
   }
 };
 inline bool HasPext() { return __builtin_cpu_supports("bmi2"); }
+// Of a function that is called only when HasPext(): the compiler may use the instructions of its family.
+#define PLATEAU_FOR_BMI2 [[gnu::target("bmi,bmi2")]]
 #else
+#define PLATEAU_FOR_BMI2
 using JoinByPext = JoinByShifts;
 inline bool HasPext() { return false; }
 #endif
