@@ -268,8 +268,9 @@ class Card {
       absl::StrAppend(&text, ", Python's small objects sampled");
     }
     if (r.sampled_from_seconds.has_value()) {
-      absl::StrAppend(&text, "; small requests sampled from ", FormatDuration(*r.sampled_from_seconds),
-                      " on to keep the size limit");
+      absl::StrAppend(
+          &text, r.python_sample_bytes > 0 ? ", other small ones from " : ", small requests sampled from ",
+          FormatDuration(*r.sampled_from_seconds), " on (size limit)");
     }
     if (!model_.steps.source.empty()) absl::StrAppend(&text, "; steps from ", model_.steps.source);
     if (r.totals_only_from_seconds.has_value()) {
@@ -277,7 +278,7 @@ class Card {
     }
     absl::StrAppend(&text, "; ", LossesInWords(model_.losses));
     if (!r.ending.empty()) absl::StrAppend(&text, "; ", r.ending);
-    Section("Recorded", text, 2);
+    Section("Recorded", text, 3);
   }
 
   const ReportModel& model_;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/report/text_report.h"
 #include "analyzer/report/units.h"
@@ -80,6 +81,29 @@ TEST(CardTest, DropsAndDamageAreSaid) {
   CardOptions wide;
   wide.columns = 120;
   EXPECT_THAT(WriteCard(model, wide), HasSubstr("1.23 k events dropped, 2 blocks damaged"));
+}
+
+TEST(CardTest, WhatExactModeSampledIsSaid) {
+  ReportModel model = LeakModel();
+  RecordingInfo& r = model.recording;
+  r.mode = "exact";
+  r.sample_bytes = 0;
+  r.python_sample_bytes = 524288;
+  // Lines are joined: where they are broken is not the point.
+  const auto recorded = [&model] {
+    std::vector<std::string> words =
+        absl::StrSplit(WriteCard(model), absl::ByAnyChar(" \n"), absl::SkipEmpty());
+    return absl::StrJoin(words, " ");
+  };
+  EXPECT_THAT(recorded(), HasSubstr("exact mode, Python's small objects sampled; steps"));
+  r.sampled_from_seconds = 12;
+  r.totals_only_from_seconds = 20;
+  EXPECT_THAT(recorded(),
+              HasSubstr("exact mode, Python's small objects sampled, other small ones from 12.0 s on "
+                        "(size limit); steps from optimizer; totals only from 20.0 s on; nothing lost; "));
+  EXPECT_THAT(recorded(), Not(HasSubstr("…")));
+  r.python_sample_bytes = 0;
+  EXPECT_THAT(recorded(), HasSubstr("exact mode, small requests sampled from 12.0 s on (size limit); steps"));
 }
 
 TEST(CardTest, GapOfAnAllocatorThatWasNotAskedIsMarked) {
