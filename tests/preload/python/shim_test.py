@@ -102,9 +102,10 @@ def nothing_twice(python, folder):
         trace, = traces.values()
         seen = {"alloc": [0, 0], "alloc_in": [0, 0]}
         for kind, f in trace.events:
-            if kind in seen and ("<string>", "<module>", 1) in trace.python_frames(f["stack"])[-1:]:
-                seen[kind][0] += 430 < f["bytes"] <= 433
-                seen[kind][1] += 630 < f["bytes"] <= 633
+            small, large = 430 < f.get("bytes", 0) <= 433, 630 < f.get("bytes", 0) <= 633
+            if kind in seen and (small or large) and ("<string>", "<module>", 1) in trace.python_frames(f["stack"])[-1:]:
+                seen[kind][0] += small
+                seen[kind][1] += large
         print("  %s: %s" % (variables or "plain", seen))
         small = "alloc" if variables else "alloc_in"
         other = "alloc_in" if variables else "alloc"
