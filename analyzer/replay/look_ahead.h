@@ -18,7 +18,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "analyzer/replay/event_block.h"
 #include "analyzer/replay/live_table.h"
@@ -51,7 +50,7 @@ class LookAhead {
     Lot& lot = lots_[stream % lots_.size()];
     if (event < lot.begin || event >= lot.end) [[unlikely]]
       Load(event, block_end, &lot);
-    return lot.hints[static_cast<size_t>(event - lot.begin)];
+    return lot.hints[lot.half][static_cast<size_t>(event - lot.begin)];
   }
 
  private:
@@ -60,12 +59,12 @@ class LookAhead {
   static constexpr size_t kEventsPerWait =
       10;  // to look ahead for so many costs as much as one that has to wait
 
+  using Hints = std::array<LiveTable::Hint, kEvents>;
   struct Lot {
     const Event* begin = nullptr;
-    const Event* end = nullptr;
-    std::array<LiveTable::Hint, kEvents> hints;
-    const Event* next = nullptr;  // of next_hints
-    std::array<LiveTable::Hint, kEvents> next_hints;
+    const Event* end = nullptr;  // where the next one begins, whose hints are in the other half
+    size_t half = 0;
+    std::array<Hints, 2> hints;
   };
 
   static bool IsIn(const Event& event) {
@@ -77,29 +76,37 @@ class LookAhead {
   LiveTable& TableOf(const Event& event) { return IsIn(event) ? python_ : live_; }
 
   void Load(const Event* event, const Event* block_end, Lot* lot) {
-    const auto size = [&](const Event* from) {
-      return from < block_end ? std::min<size_t>(kEvents, static_cast<size_t>(block_end - from)) : 0;
+    const auto end_of_lot = [block_end](const Event* begin) {
+      return begin + std::min<size_t>(kEvents, static_cast<size_t>(block_end - begin));
     };
-    const Event* const next = event + std::min<size_t>(kEvents, static_cast<size_t>(block_end - event));
-    if (event == lot->next) {
-      std::swap(lot->hints, lot->next_hints);
-    } else {
-      FindGroups(event, size(event), &lot->hints);
+    const Event* const next = end_of_lot(event);
+    const Event* const after = end_of_lot(next);
+    const Event* const after_end = end_of_lot(after);
+    const bool is_known = event == lot->end;
+    lot->half ^= 1;
+    Hints& hints = lot->hints[lot->half];
+    if (!is_known) FindGroups(event, next, &hints);
+    for (const Event* e = event; e != next; ++e) {
+      if (IsFree(*e) && !IsNear(e, event))
+        TableOf(*e).PrefetchObject(e->address, hints[static_cast<size_t>(e - event)]);
+    }
+    FindGroups(next, after, &lot->hints[lot->half ^ 1]);
+    for (const Event* e = after; e != after_end; ++e) {
+      if (!IsNear(e, after)) TableOf(*e).PrefetchPage(e->address);
     }
     lot->begin = event;
     lot->end = next;
-    for (size_t i = 0; i < size(event); ++i) {
-      if (IsFree(event[i])) TableOf(event[i]).PrefetchObject(event[i].address, lot->hints[i]);
-    }
-    lot->next = next;
-    FindGroups(next, size(next), &lot->next_hints);
-    for (size_t i = 0; i < size(next + size(next)); ++i) {
-      const Event& e = next[kEvents + i];
-      TableOf(e).PrefetchPage(e.address);
+  }
+  void FindGroups(const Event* begin, const Event* end, Hints* hints) {
+    LiveTable::Hint* hint = hints->data();
+    for (const Event* e = begin; e != end; ++e, ++hint) {
+      *hint = IsNear(e, begin) ? hint[-1] : TableOf(*e).PrefetchGroup(e->address);
     }
   }
-  void FindGroups(const Event* event, size_t size, std::array<LiveTable::Hint, kEvents>* hints) {
-    for (size_t i = 0; i < size; ++i) (*hints)[i] = TableOf(event[i]).PrefetchGroup(event[i].address);
+  // Whether an event of the lot that starts at `begin` is about the page of the one before it.
+  static bool IsNear(const Event* event, const Event* begin) {
+    return event != begin && (event[0].address ^ event[-1].address) < LiveTable::kPageBytes &&
+           IsIn(event[0]) == IsIn(event[-1]);
   }
 
   LiveTable& live_;
