@@ -70,11 +70,11 @@ void ThreadBuffer::Release(ThreadBuffer* buffer) {
   g_free = buffer;
 }
 
-uint64_t ThreadBuffer::DueTime(uint64_t bytes) {
+uint64_t ThreadBuffer::DueTime() {
   events_until_time_ = kEventsPerTime;
   const uint64_t now = Now();
   const bool is_only_stream = __atomic_load_n(&g_sink.header()->stream_count, __ATOMIC_RELAXED) == 1;
-  if (bytes < kTimedBytes && is_only_stream && now - last_time_ < TicksOfMs(kQuickUs) / 1000) return 0;
+  if (is_only_stream && now - last_time_ < TicksOfMs(kQuickUs) / 1000) return 0;
   last_time_ = now;
   return now;
 }

@@ -27,7 +27,7 @@ class ThreadBuffer {
   // Events between two time stamps, where nothing else asks for one.
   static constexpr uint32_t kEventsPerTime = 32;
   static constexpr uint64_t kTimedBytes = 4096;
-  static constexpr uint64_t kQuickUs = 20;
+  static constexpr uint64_t kQuickUs = 200;
 
   // A buffer with a slot and a new stream; null when there is no slot or no memory.
   static ThreadBuffer* Acquire();
@@ -58,7 +58,7 @@ class ThreadBuffer {
   uint64_t TimeFor(uint64_t bytes) {
     if (--events_until_time_ != 0 && bytes < kTimedBytes) [[likely]]
       return 0;
-    return DueTime(bytes);
+    return DueTime();
   }
   // Puts the current time in front of a record that has no time of its own.
   void StampTime() {
@@ -93,7 +93,7 @@ class ThreadBuffer {
  private:
   void KeepDefinitions();
   void PrepareCapture();
-  uint64_t DueTime(uint64_t bytes);
+  uint64_t DueTime();
   uint8_t* payload() { return reinterpret_cast<uint8_t*>(block_ + 1); }
 
   trace::BlockWriter writer_;
