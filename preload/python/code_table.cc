@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "preload/python/interpreter.h"
+#include "preload/python/line_table.h"
 #include "preload/python/raw_read.h"
 #include "preload/python/text.h"
 #include "preload/trace/encoder.h"
@@ -36,9 +37,11 @@ constinit unwind::InternCache g_contents;  // content hash -> id
 constinit std::atomic<uint32_t> g_last_id{0};
 constinit std::atomic<uint64_t> g_address_reuses{0};
 
-// Names that are not ASCII are decoded here, not on a stack whose size nobody knows.
+// Names that are not ASCII and line tables without columns are made here, not on a stack whose size nobody
+// knows.
 struct Scratch {
   std::atomic<bool> taken;
+  char line_table[trace::kMaxLineTableBytes] = {};
   char file[trace::kMaxNameBytes] = {};
   char name[trace::kMaxNameBytes] = {};
 };
@@ -141,6 +144,10 @@ uint32_t IdByContent(const void* code, EmitCode emit, void* context) {
 
   const uint64_t hash = ContentHash(record);
   if (const uint32_t known = g_contents.Find(hash)) return known;
+  if (record.python_version >= kFirstVersionWithColumns) {
+    record.line_table =
+        WithoutColumns(record.line_table, scratch.get()->line_table, sizeof(scratch.get()->line_table));
+  }
   record.code = g_last_id.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!emit(context, record)) return 0;
   g_contents.Insert(hash, record.code);

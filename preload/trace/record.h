@@ -63,7 +63,7 @@ struct CodeRecord {
   uint32_t first_line;
   std::string_view file;
   std::string_view name;        // qualified where the version has it
-  std::string_view line_table;  // raw, in that version's format
+  std::string_view line_table;  // in that version's format, without columns
 };
 
 struct PythonLocationRecord {
