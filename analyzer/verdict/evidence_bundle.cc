@@ -34,9 +34,15 @@ bool MakesInputs(std::string_view name) {
 
 bool ContainsWord(std::string_view text, std::string_view lower_word) {
   if (lower_word.empty()) return true;
-  for (size_t at = 0; at + lower_word.size() <= text.size(); ++at) {
-    if ((text[at] | 0x20) != (lower_word[0] | 0x20))
-      continue;  // nearly always; letters differ in no other bit
+  if (text.size() < lower_word.size()) return false;
+  const char first = lower_word[0];
+  const char upper = first >= 'a' && first <= 'z' ? static_cast<char>(first - ('a' - 'A')) : first;
+  const std::string_view beginnings = text.substr(0, text.size() - lower_word.size() + 1);
+  const auto next = [&](size_t from) {
+    const size_t small = beginnings.find(first, from);
+    return upper == first ? small : std::min(small, beginnings.substr(0, small).find(upper, from));
+  };
+  for (size_t at = next(0); at != std::string_view::npos; at = next(at + 1)) {
     const bool equal = std::equal(
         lower_word.begin(), lower_word.end(), text.begin() + at,
         [](char w, char c) { return w == (c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c); });
