@@ -127,8 +127,8 @@ Owner SiteTable::FindOwner(uint32_t location) {
 
 // For a stack that ends in `node`, when `by_caller` (not known: there is no caller) is to blame for the stack
 // without it.
-inline SiteTable::Blamed SiteTable::BlamedFor(uint32_t node, Blamed by_caller) {
-  const Owner owner = OwnerOf(definitions_.nodes[node].location);
+inline SiteTable::Blamed SiteTable::BlamedFor(uint32_t node, uint32_t location, Blamed by_caller) {
+  const Owner owner = OwnerOf(location);
   if (!by_caller.is_known()) return Blamed(node, owner);
   if (options_.rule == SiteRule::kLeaf) {
     const bool is_better = owner != Owner::kRuntime || by_caller.owner() == Owner::kRuntime;
@@ -137,14 +137,34 @@ inline SiteTable::Blamed SiteTable::BlamedFor(uint32_t node, Blamed by_caller) {
   return owner <= by_caller.owner() ? Blamed(node, owner) : by_caller;  // of equals the innermost
 }
 
+// Nodes come after their callers, but for a few of programs with many threads: those are left to SiteNode().
+void SiteTable::BlameAll() {
+  has_blamed_all_ = true;
+  for (uint32_t location = 0; location < owners_.size(); ++location) OwnerOf(location);
+  const StackNodes& nodes = definitions_.nodes;
+  Blamed* const blamed = blamed_.data();
+  const uint32_t size = static_cast<uint32_t>(nodes.size());
+  for (uint32_t i = 1; i < size; ++i) {
+    const StackNode node = nodes[i];
+    const Blamed by_caller = blamed[node.parent];
+    const bool is_known = by_caller.is_known() || node.parent == 0;
+    if (node.location != 0 && is_known) blamed[i] = BlamedFor(i, node.location, by_caller);
+  }
+}
+
 uint32_t SiteTable::SiteNode(uint32_t leaf) {
   if (options_.rule == SiteRule::kStack) return leaf;
+  if (!has_blamed_all_) BlameAll();
+  if (blamed_[leaf].is_known()) [[likely]]
+    return blamed_[leaf].node();
   path_.clear();
   uint32_t node = leaf;
   for (; node != 0 && !blamed_[node].is_known(); node = definitions_.nodes[node].parent)
     path_.push_back(node);
   Blamed blamed = blamed_[node];
-  for (auto it = path_.rbegin(); it != path_.rend(); ++it) blamed = blamed_[*it] = BlamedFor(*it, blamed);
+  for (auto it = path_.rbegin(); it != path_.rend(); ++it) {
+    blamed = blamed_[*it] = BlamedFor(*it, definitions_.nodes[*it].location, blamed);
+  }
   return blamed.node();
 }
 

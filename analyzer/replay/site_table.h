@@ -88,7 +88,9 @@ class SiteTable {
     uint32_t bits_;
   };
   Owner FindOwner(uint32_t location);
-  [[gnu::always_inline]] Blamed BlamedFor(uint32_t node, Blamed by_caller);
+  // One after the other: quicker than to find each when it is needed.
+  void BlameAll();
+  [[gnu::always_inline]] Blamed BlamedFor(uint32_t node, uint32_t location, Blamed by_caller);
   uint32_t SiteAt(Pool pool, uint32_t node);
   uint64_t FrameKey(uint32_t location);
   uint64_t MakeFrameKey(uint32_t location) const;
@@ -99,10 +101,11 @@ class SiteTable {
   std::vector<SiteKey> sites_;
   absl::flat_hash_map<std::pair<uint64_t, uint8_t>, uint32_t> index_;  // (frame, pool) -> site
   ZeroedArray<Blamed> blamed_;                                         // by node; 0 = not known yet
-  std::vector<uint32_t> path_;                                         // scratch of SiteNode
-  std::vector<uint8_t> owners_;                                        // by location; 0 = not known yet
-  std::vector<uint8_t> module_owners_, code_owners_;                   // the same
-  std::vector<uint64_t> frame_keys_;                                   // by location; 0 = not known yet
+  bool has_blamed_all_ = false;
+  std::vector<uint32_t> path_;                        // scratch of SiteNode
+  std::vector<uint8_t> owners_;                       // by location; 0 = not known yet
+  std::vector<uint8_t> module_owners_, code_owners_;  // the same
+  std::vector<uint64_t> frame_keys_;                  // by location; 0 = not known yet
   // Stacks that follow each other are often of the same site.
   struct Recent {
     uint32_t node = 0;
