@@ -27,7 +27,8 @@ inline uint64_t ClockNs(clockid_t id) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// To a tenth of a microsecond: what is finer is noise, which a packed trace would have to keep.
+// In steps of 256 ticks, about a tenth of a microsecond: what is finer is noise, which a packed trace would
+// have to keep.
 inline uint64_t Now() {
   constexpr uint64_t kNoise = 255;
 #if defined(__x86_64__)

@@ -234,11 +234,12 @@ ThreadBuffer* MakeBuffer(ThreadState& t) {
   t.buffer = buffer;
   t.slot_totals = buffer->totals();
   WatchThreadEnd(t);
-  buffer->random().Seed(Now() ^ reinterpret_cast<uintptr_t>(&t) ^ (uint64_t{buffer->stream()} << 32));
+  const uint32_t thread_id = static_cast<uint32_t>(sys::Gettid());
+  buffer->random().Seed(Now() ^ reinterpret_cast<uintptr_t>(&t) ^ (uint64_t{buffer->stream()} << 32) ^
+                        thread_id);
   t.bytes_until_sample = buffer->DrawGap(g_rate.sample_bytes.load(std::memory_order_relaxed));
   char name[17] = {};
   sys::Call(SYS_prctl, PR_GET_NAME, sys::Arg(name));
-  const uint32_t thread_id = static_cast<uint32_t>(sys::Gettid());
   buffer->StampTime();
   buffer->Append([&](trace::BlockWriter& w) {
     return w.ThreadStart({thread_id, t.creator_stream, t.creator_stack, name});

@@ -12,6 +12,7 @@
 #ifndef PLATEAU_PRELOAD_THREAD_BUFFER_H_
 #define PLATEAU_PRELOAD_THREAD_BUFFER_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "preload/clock.h"
@@ -60,10 +61,11 @@ class ThreadBuffer {
       return 0;
     return DueTime();
   }
-  // Puts the current time in front of a record that has no time of its own.
+  // Puts the current time in front of a record that has no time of its own. Later than anything before it:
+  // what stands in front of a mark belongs to the step that the mark ends.
   void StampTime() {
     events_until_time_ = kEventsPerTime;
-    const uint64_t now = Now();
+    const uint64_t now = std::max(Now(), writer_.last_tsc() + 1);
     last_time_ = now;
     Append([now](trace::BlockWriter& w) { return w.Time(now); });
   }

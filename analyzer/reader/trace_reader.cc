@@ -62,11 +62,14 @@ void NoteMissingEnd(const std::string& path, const trace::FileHeader& header, Re
   for (const DropReason reason : {DropReason::kWrite, DropReason::kNoSlot}) {
     if (summary->dropped_events[static_cast<size_t>(reason)] > 0) return;
   }
-  // The last block may end before its padding. Of a process that was killed or still runs, each thread may be
-  // about to write the block that is open in its slot, or to add slots.
+  // The last block may end before its padding. A thread that was about to write a block when the process
+  // ended, in order or not, has left it open in its slot; where slots are not in the file, any may have been.
+  const uint64_t pending_blocks = header.shared_ring != 0 ? summary->open_blocks : header.stream_count;
   uint64_t allowed_bytes = trace::kBlockAlign - 1;
-  if (!summary->clean_exit)
-    allowed_bytes += uint64_t{header.stream_count} * trace::kSlotBytes + trace::kExtentBytes;
+  if (header.header_bytes != trace::kPackedHeaderBytes) {
+    allowed_bytes += pending_blocks * trace::kSlotBytes;
+    if (!summary->clean_exit) allowed_bytes += trace::kExtentBytes;  // it may have been about to add slots
+  }
   if (header.data_end <= summary->file_bytes + allowed_bytes) return;
   ++summary->gap_blocks;  // or more
   summary->Note(absl::StrCat(path, ": the file was cut: ", FormatBytes(header.data_end - summary->file_bytes),

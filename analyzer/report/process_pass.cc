@@ -238,6 +238,15 @@ double PeakRss(const ProcessPass& pass) {
   return peak;
 }
 
+// The largest mean gap of samples, of whatever was sampled at any time.
+double LargestGap(const ProcessPass& pass) {
+  if (!pass.replay.has_sampling) return 0;
+  const trace::FileHeader& header = pass.reader->header();
+  uint64_t gap = std::max(header.sample_bytes, header.python_sample_bytes);
+  for (const replay::TimedRate& rate : pass.definitions.rates) gap = std::max(gap, rate.rate.sample_bytes);
+  return static_cast<double>(gap);
+}
+
 series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options) {
   const series::StepClock& clock = pass.clock;
   series::RunContext run;
@@ -260,7 +269,7 @@ series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options)
   }
   if (pass.replay.has_sampling)
     run.sample_interval_bytes = static_cast<double>(pass.reader->header().sample_bytes);
-  run.sampled_site_interval_bytes = static_cast<double>(pass.reader->header().python_sample_bytes);
+  run.sampled_site_interval_bytes = LargestGap(pass);
   const double lost = static_cast<double>(pass.definitions.summary.TotalDroppedEvents());
   run.lost_rate = lost / std::max(1.0, lost + static_cast<double>(pass.replay.events));
   return run;

@@ -1,4 +1,4 @@
-// The line of a position in Python bytecode, from the raw line table of the code object.
+// The line of a position in Python bytecode, from the line table of the code object.
 //
 //   3.6 - 3.9    co_lnotab      pairs (bytes, signed lines)
 //   3.10         co_linetable   PEP 626: ranges with signed lines, -128 = no line

@@ -45,8 +45,8 @@ HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header
   const bool has_python_rate =
       header->version_major > 3 || (header->version_major == 3 && header->version_minor >= 2);
   if ((status == HeaderStatus::kOk || status == HeaderStatus::kDamaged) && !has_python_rate) {
-    header->python_sample_bytes =
-        header->mode == static_cast<uint8_t>(Mode::kExact) ? 0 : header->sample_bytes;
+    const bool has_all = header->mode == static_cast<uint8_t>(Mode::kExact) || header->exact_from_bytes == 0;
+    header->python_sample_bytes = has_all ? 0 : header->sample_bytes;
   }
   return status;
 }

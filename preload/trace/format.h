@@ -235,7 +235,7 @@ enum class ExtKind : uint32_t {
   kInfo = 1,        // key, value: exe, cmdline, cwd, role, rank, env:*, status lines ("python", "torch", ...)
   kModule = 2,      // id, base, bytes, path, build id
   kModuleGone = 3,  // id
-  kCode = 4,        // Python code object: id, version, first line, file, qualified name, raw line table
+  kCode = 4,        // Python code object: id, version, first line, file, qualified name, line table
   kPythonLocation = 5,  // location id, code id, byte offset, flags
   kThreadStart = 6,     // tid, name, creator's stream, creator's stack
   kThreadEnd = 7,

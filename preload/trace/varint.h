@@ -79,7 +79,7 @@ struct JoinByPext {
     return bit;
   }
 };
-inline bool HasPext() { return __builtin_cpu_supports("bmi2"); }
+inline bool HasPext() { return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"); }
 // Of a function that is called only when HasPext(): the compiler may use the instructions of its family.
 #define PLATEAU_FOR_BMI2 [[gnu::target("bmi,bmi2")]]
 #else

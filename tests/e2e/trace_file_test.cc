@@ -244,6 +244,24 @@ TEST(TraceFile, QuickEventsOfOneThreadShareTimeStamps) {
   EXPECT_EQ(one.close, 0u);
 }
 
+// What is freed in front of a mark belongs to the step that the mark ends, however close the two are.
+TEST(TraceFile, AMarkIsLaterThanTheEventBeforeIt) {
+  for (const char* mode : {"default", "exact"}) {
+    const TracedRun run = RunTraced({Program("free_then_step"), "3000"}, {.mode = mode});
+    EXPECT_EQ(run.exit_code, 0);
+    uint64_t last_free = 0;
+    int steps = 0;
+    for (const TracedEvent& event : ReadTrace(run.traces.at(0)).events) {
+      const trace::Record& r = event.record;
+      if (r.kind == trace::RecordKind::kFree) last_free = r.tsc;
+      if (r.kind != trace::RecordKind::kMark || r.mark.kind != trace::MarkKind::kExplicitStep) continue;
+      ++steps;
+      ASSERT_GT(r.tsc, last_free) << mode << ", step " << steps;
+    }
+    EXPECT_EQ(steps, 3000);
+  }
+}
+
 TEST(TraceFile, OptionsThatMakeNoSenseGiveOneLineAndTheDefault) {
   TracedRun run =
       RunTraced({Program("churn"), "1"}, {.mode = "exact", .environment = {"PLATEAU_SAMPLE_BYTES=lots"}});

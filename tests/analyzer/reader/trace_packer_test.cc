@@ -120,6 +120,18 @@ TEST(TracePackerTest, RateOfPythonsObjectsIsKept) {
   EXPECT_EQ(packed_rate("header mode=default minor=1 sample=512 exact_from=16384 python_sample=0\n"), 512u);
 }
 
+TEST(TracePackerTest, APackedTraceThatWasCutHasLostSomething) {
+  // Of a process that was killed: nothing is pending once it is packed.
+  const std::string path = WriteTemporary("cut.plt", TraceFromText(ManyRecords() + "open\n"));
+  ASSERT_TRUE(PackTrace(path).ok());
+  ASSERT_FALSE((*TraceReader::Open(path))->summary().HasDamage());
+  ASSERT_FALSE((*TraceReader::Open(path))->summary().clean_exit);
+  std::filesystem::resize_file(path, trace::kPackedHeaderBytes);
+  const auto cut = TraceReader::Open(path);
+  ASSERT_TRUE(cut.ok());
+  EXPECT_TRUE((*cut)->summary().HasDamage());
+}
+
 TEST(TracePackerTest, PackedTraceIsLeftAlone) {
   const std::string path = WriteTemporary("twice.plt", TraceFromText(ManyRecords()));
   ASSERT_TRUE(PackTrace(path).ok());

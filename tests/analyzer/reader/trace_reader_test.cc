@@ -113,6 +113,10 @@ TEST(TraceReaderTest, ABlockThatAKilledProcessWasAboutToWriteIsNotMissed) {
   const size_t place = offsetof(trace::FileHeader, data_end);
   std::memcpy(bytes.data() + place, &data_end, sizeof(data_end));
   EXPECT_FALSE(ReadBytes(bytes).summary.HasDamage());
+  // Of one that ended in order while a thread still worked neither.
+  const uint32_t clean_exit = 1;
+  std::memcpy(bytes.data() + offsetof(trace::FileHeader, clean_exit), &clean_exit, sizeof(clean_exit));
+  EXPECT_FALSE(ReadBytes(bytes).summary.HasDamage());
   data_end = bytes.size() + 4 * trace::kExtentBytes;  // more than a thread can be about to write
   std::memcpy(bytes.data() + place, &data_end, sizeof(data_end));
   EXPECT_TRUE(ReadBytes(bytes).summary.HasDamage());
