@@ -79,6 +79,25 @@ TEST(SiteTableTest, InnermostUserFrameIsTheSiteAndOneLineIsOneSite) {
   EXPECT_NE(table.SiteOf(Pool::kMmap, 5), deep);
 }
 
+// Threads take numbers in batches and use each other's nodes.
+TEST(SiteTableTest, CallersMayHaveLargerNumbers) {
+  const std::string nodes = R"(
+node node=31 parent=0 location=1
+node node=20 parent=31 location=4
+node node=30 parent=20 location=2
+node node=1 parent=30 location=3
+)";
+  const std::string text = std::string(kStacks).substr(0, std::string(kStacks).find("node node=1 ")) + nodes;
+  const std::string path = testing::WriteTemporary("sites.plt", testing::TraceFromText(text));
+  const Definitions definitions = *CollectDefinitions(**reader::TraceReader::Open(path));
+  SiteTable table(&definitions, {.main_program = "/usr/bin/python3.11", .python_line = Line});
+  const uint32_t site = table.SiteOf(Pool::kHeap, 1);
+  EXPECT_EQ(table.sites()[site].location, 4u);
+  EXPECT_EQ(table.SiteOf(Pool::kHeap, 30), site);
+  EXPECT_EQ(table.SiteNode(1), 20u);
+  EXPECT_EQ(table.SiteNode(31), 31u);
+}
+
 TEST(SiteTableTest, WithoutUserFrameThePythonLibraryThenTheNativeOneIsTaken) {
   const Definitions definitions = Stacks();
   SiteTable table(&definitions, {.main_program = "/usr/bin/python3.11", .python_line = Line});
