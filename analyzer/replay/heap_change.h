@@ -47,7 +47,8 @@ enum ChangeFlags : uint8_t {
 // Of `Change::rate`: stands for one object whatever the sampling.
 inline constexpr uint8_t kNotSampled = 255;
 
-// No byte of its own, see LiveTable::Key.
+// No byte of its own: one that is written could be part of anything, and all else would have to be read
+// again.
 struct Change {
   uint32_t bytes;  // or an index: what the kind or kChangeDetailed says
   uint32_t stack;  // node of the trace

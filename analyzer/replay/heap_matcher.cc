@@ -97,7 +97,7 @@ template <bool kMany>
   const uint64_t bytes = BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
   // In place: an object that is copied there from the stack is waited for.
-  new (place.object) LiveObject(e.address, rates_.current(), birth_flags_, bytes, e.stack, bucket_);
+  new (place.object) LiveObject(rates_.current(), birth_flags_, bytes, e.stack, bucket_);
   if constexpr (kMany) CheckDoomed(e, place.object);
 }
 
@@ -141,7 +141,7 @@ template <bool kMany>
   if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
   const uint64_t bytes = BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.python());
-  new (place.object) LiveObject(e.address, rates_.python(), birth_flags_, bytes, e.stack, bucket_);
+  new (place.object) LiveObject(rates_.python(), birth_flags_, bytes, e.stack, bucket_);
 }
 
 [[gnu::always_inline]] inline void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {

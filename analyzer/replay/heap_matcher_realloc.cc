@@ -61,7 +61,7 @@ void HeapMatcher::FinishRealloc(const Event& e) {
   const bool has_parts = parts.size() > 1;
   const auto kept = static_cast<uint8_t>(object.flags() & ~(kObjectParts | kObjectDoomed));
   const uint8_t flags = has_parts ? kept | kObjectParts : kept;
-  *place = {e.address, rates_.current(), flags, bytes, object.stack(), object.birth()};
+  *place = {rates_.current(), flags, bytes, object.stack(), object.birth()};
   CheckDoomed(e, place);
   if (has_parts) parts_[e.address] = std::move(parts);
 }

@@ -9,105 +9,152 @@ namespace {
 // Beyond what a core's own cache holds.
 constexpr size_t kLargeBytes = 512 << 10;
 
-constexpr size_t kFewestSlots = 1024;  // of the directory
+constexpr size_t kFewestSlots = 256;  // of the table of regions
 constexpr size_t kFirstSlabBytes = 32 << 10;
-constexpr size_t kLargestSlabBytes = 2 << 20;
+constexpr size_t kLargestSlabBytes = 64 << 20;  // what is not used of it takes no memory
+
+// Memory that nobody uses begins with a pointer to the next of its size.
+template <typename T>
+T* TakeSpare(T** first) {
+  T* const taken = *first;
+  if (taken != nullptr) std::memcpy(first, static_cast<const void*>(taken), sizeof(*first));
+  return taken;
+}
+template <typename T>
+void AddSpare(T** first, T* spare) {
+  std::memcpy(static_cast<void*>(spare), first, sizeof(*first));
+  *first = spare;
+}
 
 }  // namespace
 
-LiveTable::Page& LiveTable::AddPage(uint64_t address, Page* slot) {
-  if (2 * (used_pages_ + 1) > pages_.size()) {
-    RebuildDirectory();
-    return FindOrAddPage(address);
+// ---- Regions ----
+
+LiveTable::Page& LiveTable::AddRegion(uint64_t address) {
+  if (2 * (used_regions_ + 1) > regions_.size()) RebuildRegions();
+  size_t i = HomeOf(address);
+  while (regions_[i].number != 0) i = (i + 1) & mask_;
+  Page* pages = TakeSpare(&spare_pages_);
+  if (pages != nullptr) {
+    std::fill_n(pages, kPagesPerRegion, Page{});
+  } else {
+    pages = reinterpret_cast<Page*>(TakeFromSlab(kPagesPerRegion * sizeof(Page)));
   }
-  ++used_pages_;
-  const size_t neighbours = newest_ != nullptr ? newest_->count() : 0;
-  size_t size_class = 0;
-  if (neighbours >= kManyObjects) {
-    size_class = kClassForMany;
-    while (kCapacities[size_class] < neighbours && size_class < kLargestFirstClass) ++size_class;
-  }
-  *slot = {NumberOf(address), TakeGroup(size_class)};
-  slot->SetSizeClass(size_class);
-  newest_ = slot;
-  return *slot;
+  ++used_regions_;
+  regions_[i] = {NumberOf(address), pages};
+  return pages[PageOf(address)];
 }
 
-// Forgets pages without objects and makes room for at least as many as there are.
-void LiveTable::RebuildDirectory() {
+// Forgets regions without objects and makes room for at least as many as there are.
+void LiveTable::RebuildRegions() {
+  const auto is_empty = [](const Region& region) {
+    return std::all_of(region.pages, region.pages + kPagesPerRegion,
+                       [](const Page& page) { return page.live == 0; });
+  };
   size_t kept = 0;
-  for (size_t k = 0; k < pages_.size(); ++k) kept += pages_[k].count() > 0;
+  for (size_t k = 0; k < regions_.size(); ++k) kept += regions_[k].number != 0 && !is_empty(regions_[k]);
   const size_t slots = std::bit_ceil(std::max(4 * kept, kFewestSlots));
-  const ZeroedArray<Page> old = std::exchange(pages_, ZeroedArray<Page>(slots));
+  const ZeroedArray<Region> old = std::exchange(regions_, ZeroedArray<Region>(slots));
   mask_ = slots - 1;
   shift_ = 64 - std::countr_zero(slots);
-  used_pages_ = kept;
+  used_regions_ = kept;
   ++epoch_;
   newest_ = nullptr;
   for (size_t k = 0; k < old.size(); ++k) {
-    if (old[k].number() == 0) continue;
-    if (old[k].count() == 0) {
-      ReturnGroup(old[k].size_class(), old[k].group);
+    if (old[k].number == 0) continue;
+    if (is_empty(old[k])) {
+      for (Page* page = old[k].pages; page != old[k].pages + kPagesPerRegion; ++page) DropGroup(page);
+      AddSpare(&spare_pages_, old[k].pages);
       continue;
     }
-    size_t i = HomeOf((old[k].number() - 1) << kPageShift);
-    while (pages_[i].number() != 0) i = (i + 1) & mask_;
-    pages_[i] = old[k];
+    size_t i = HomeOf((old[k].number - 1) << kRegionShift);
+    while (regions_[i].number != 0) i = (i + 1) & mask_;
+    regions_[i] = old[k];
   }
   is_large_ = capacity_bytes() > kLargeBytes;
 }
 
-LiveObject* LiveTable::FindUnaligned(const Page& page, uint64_t address) {
-  for (size_t i = 0; i < page.count(); ++i) {
-    if (KeyAt(page, i) == KeyOf(address) && page.group[i].lowest_bits() == (address & 15))
-      return page.group + i;
+// ---- Groups ----
+
+void LiveTable::MakeRoom(Page* page) {
+  const Page old = *page;
+  size_t size_class = old.size_class;
+  if (old.places == 0) {
+    const size_t neighbours = newest_ != nullptr ? newest_->live : 0;
+    size_class = 1;
+    while (neighbours >= kManyObjects && kCapacities[size_class] < neighbours &&
+           size_class < kLargestFirstClass)
+      ++size_class;
+    newest_ = page;
+  } else if (4 * old.live > 3 * old.places) {
+    ++size_class;
   }
-  return nullptr;
+  if (size_class != old.size_class) {
+    page->group = TakeGroup(size_class);
+    page->size_class = static_cast<uint8_t>(size_class);
+  }
+  LiveObject* next = page->group;
+  old.ForEachPlace([&](unsigned key, const LiveObject& object) {
+    if (object.is_alive()) {
+      (next++)->CopyFrom(object);
+    } else {
+      page->taken[key >> 6] ^= uint64_t{1} << (key & 63);
+    }
+  });
+  page->places = static_cast<uint8_t>(next - page->group);
+  if (size_class != old.size_class) ReturnGroup(old.size_class, old.group);
 }
 
-void LiveTable::GrowGroup(Page* page) {
-  Page grown = *page;
-  grown.SetSizeClass(page->size_class() + 1);
-  grown.group = TakeGroup(grown.size_class());
-  for (size_t i = 0; i < page->count(); ++i) {
-    KeyAt(grown, i) = KeyAt(*page, i);
-    grown.group[i].CopyFrom(page->group[i]);
-  }
-  ReturnGroup(page->size_class(), page->group);
-  *page = grown;
-}
-
-void LiveTable::ShrinkGroup(Page* page) {
-  ReturnGroup(page->size_class(), page->group);
-  page->SetSizeClass(0);
-  page->group = TakeGroup(0);
+void LiveTable::DropGroup(Page* page) {
+  ReturnGroup(page->size_class, page->group);
+  *page = {};
 }
 
 LiveObject* LiveTable::TakeGroup(size_t size_class) {
-  const size_t bytes = GroupBytes(size_class);
-  LiveObject*& spare = spare_[size_class];
-  LiveObject* group = spare;
-  if (group != nullptr) {
-    std::memcpy(&spare, group, sizeof(spare));
-  } else {
-    if (slabs_.empty() || slab_used_ + bytes > slabs_.back().size()) {
-      const size_t size =
-          slabs_.empty() ? kFirstSlabBytes : std::min(2 * slabs_.back().size(), kLargestSlabBytes);
-      slabs_.emplace_back(size);
-      slab_used_ = 0;
-      slab_bytes_ += size;
-      is_large_ = capacity_bytes() > kLargeBytes;
-    }
-    group = reinterpret_cast<LiveObject*>(slabs_.back().data() + slab_used_ + kKeyBytes[size_class]);
-    slab_used_ += bytes;
-  }
-  std::memset(reinterpret_cast<char*>(group) - kKeyBytes[size_class], 0xff, kKeyBytes[size_class]);
-  return group;
+  LiveObject* const spare = TakeSpare(&spare_[size_class]);
+  if (spare != nullptr) return spare;
+  return reinterpret_cast<LiveObject*>(TakeFromSlab(kCapacities[size_class] * sizeof(LiveObject)));
 }
 
 void LiveTable::ReturnGroup(size_t size_class, LiveObject* group) {
-  std::memcpy(static_cast<void*>(group), &spare_[size_class], sizeof(LiveObject*));
-  spare_[size_class] = group;
+  if (group != nullptr) AddSpare(&spare_[size_class], group);
+}
+
+// Zeros, aligned for pages.
+char* LiveTable::TakeFromSlab(size_t bytes) {
+  static_assert(sizeof(Page) % alignof(Page) == 0 && 2 * sizeof(LiveObject) == alignof(Page));
+  if (slabs_.empty() || slab_used_ + bytes > slabs_.back().size()) {
+    const size_t size =
+        slabs_.empty() ? kFirstSlabBytes : std::min(2 * slabs_.back().size(), kLargestSlabBytes);
+    if (!slabs_.empty()) slab_bytes_ += slabs_.back().size();
+    slabs_.emplace_back(size);
+    slab_used_ = (alignof(Page) - reinterpret_cast<uintptr_t>(slabs_.back().data())) % alignof(Page);
+    is_large_ = capacity_bytes() > kLargeBytes;
+  }
+  char* const taken = slabs_.back().data() + slab_used_;
+  slab_used_ += bytes;
+  return taken;
+}
+
+// ---- Objects that do not begin at a multiple of 16 ----
+
+LiveTable::Spot LiveTable::LookOdd(uint64_t address) {
+  Spot spot;
+  spot.address_ = address;
+  const auto it = odd_.find(address);
+  if (it != odd_.end()) spot.object = &it->second;
+  return spot;
+}
+
+LiveTable::Place LiveTable::FindOrAddOdd(uint64_t address) {
+  const auto [it, is_new] = odd_.try_emplace(address);
+  size_ += is_new;
+  return {&it->second, is_new};
+}
+
+void LiveTable::EraseOdd(uint64_t address) {
+  odd_.erase(address);
+  --size_;
 }
 
 }  // namespace plateau::replay

@@ -1,19 +1,22 @@
 // What is allocated at this moment: address -> object, for tens of millions of them.
 //
-//   directory, open addressing       groups, from slabs
-//   | page | count | group | -.      | ... key 2, key 1, key 0 | object 0 | object 1 | object 2 ... |
-//                              '-----------------------------> ^
+//   regions, open addressing      pages of a region, in order     places, from slabs
+//   | region | pages | -------->  | taken | group | ... |         | object | object | ... |
+//                                            '------------------> ^
 //
-// A page is 2 KiB of address space; its objects lie together, so that neighbours in memory, which programs
-// allocate and free together, are neighbours here too: one miss of the cache serves several events. A key is
-// where in the page its object begins, in steps of 16 bytes; eight are compared at once. A group grows
-// through fixed capacities whose places are used again. Pages whose objects are gone are forgotten when the
-// directory is full, so it follows what is live.
+// A region is 16 KiB of address space and has 8 pages. A page has a bit for each 16 bytes in which an object
+// may begin: the bits below that of an address count the places before its own. So an object is found without
+// a search, and neighbours in memory, which programs allocate and free together, are neighbours here too: one
+// miss of the cache serves several events. An object that ends leaves its place to the next one at its
+// address. A group without a free place gives up those of dead objects, or grows through fixed capacities
+// whose memory is used again. Regions whose objects are gone are forgotten when the table of regions is full,
+// so it follows what is live.
 //
-// About 24 bytes an object where several share a page, 56 where each has its own. Places of outgrown groups
-// are kept for others of their size, so memory follows the most that was ever live. Pointers into the table
-// are valid until the next FindOrAdd() or Erase(). Addresses are of user space: only their lower 48 bits
-// count. Not thread-safe.
+// About 24 bytes an object where several share a page, 350 where one has 16 KiB for itself. Memory of
+// outgrown groups is kept for others of their size, so it follows the most that was ever live. Objects that
+// begin elsewhere than at a multiple of 16, as those of 8 bytes in some allocators, are in a map of their
+// own: 40 bytes each, and slower. Pointers into the table are valid until the next FindOrAdd() or Erase().
+// Addresses are of user space: only their lower 48 bits count. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
 
@@ -25,6 +28,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
 
@@ -38,19 +42,18 @@ enum ObjectFlags : uint8_t {
 inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at its birth, 15 for none
 
 // Two words, each always written as a whole: a processor waits when it has to read a word whose parts were
-// written one by one. Knows its address only together with its place in the table.
+// written one by one. Does not know its address.
 class LiveObject {
  public:
   static constexpr uint64_t kMostBytes = (uint64_t{1} << 44) - 1;
 
   LiveObject() = default;
   // `bytes` up to kMostBytes.
-  LiveObject(uint64_t address, uint8_t rate, uint8_t flags, uint64_t bytes, uint32_t stack, uint32_t birth)
-      : first_(bytes | (address & 15) << 44 | uint64_t{rate} << 48 | uint64_t{flags} << 56),
+  LiveObject(uint8_t rate, uint8_t flags, uint64_t bytes, uint32_t stack, uint32_t birth)
+      : first_(bytes | kAlive | uint64_t{rate} << 48 | uint64_t{flags} << 56),
         second_(stack | uint64_t{birth} << 32) {}
 
   uint64_t bytes() const { return first_ & kMostBytes; }
-  uint64_t lowest_bits() const { return first_ >> 44 & 15; }           // of its address
   uint8_t rate() const { return static_cast<uint8_t>(first_ >> 48); }  // which it was recorded at
   uint8_t flags() const { return static_cast<uint8_t>(first_ >> 56); }
   uint32_t stack() const { return static_cast<uint32_t>(second_); }        // node of the trace
@@ -58,6 +61,12 @@ class LiveObject {
   bool Has(uint8_t any_flag) const { return (flags() & any_flag) != 0; }
   void Flip(ObjectFlags flag) { first_ ^= uint64_t{flag} << 56; }
 
+ private:
+  friend class LiveTable;
+  static constexpr uint64_t kAlive = uint64_t{1} << 44;
+
+  bool is_alive() const { return first_ != 0; }
+  void Kill() { first_ = 0; }
   // Word by word, because they may have been written a moment ago and not as one.
   void CopyFrom(const LiveObject& other) {
     uint64_t first = other.first_, second = other.second_;
@@ -66,7 +75,6 @@ class LiveObject {
     second_ = second;
   }
 
- private:
   uint64_t first_;
   uint64_t second_;
 };
@@ -84,7 +92,8 @@ class LiveTable {
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;
 
-  // Where an address was found before it was needed. Costs nothing but time when it is wrong by now.
+  // Where an address was found before it was needed. For that address alone; costs nothing but time when it
+  // is out of date.
   class Hint {
    private:
     friend class LiveTable;
@@ -99,13 +108,19 @@ class LiveTable {
 
    private:
     friend class LiveTable;
-    Page* page_ = nullptr;
+    Page* page_ = nullptr;  // of an odd address: none
+    uint64_t address_ = 0;
   };
   [[gnu::always_inline]] Spot Look(uint64_t address, const Hint& hint) {
     address &= kAddressMask;
+    if (IsOdd(address)) [[unlikely]]
+      return LookOdd(address);
     Spot spot;
-    spot.page_ = IsGood(hint, address) ? hint.page_ : const_cast<Page*>(FindPage(address));
-    if (spot.page_ != nullptr) spot.object = FindIn(*spot.page_, address);
+    spot.address_ = address;
+    spot.page_ = hint.epoch_ == epoch_ ? hint.page_ : FindPage(address);
+    if (spot.page_ == nullptr || !spot.page_->Has(KeyOf(address))) return spot;
+    LiveObject* const object = spot.page_->group + spot.page_->RankOf(KeyOf(address));
+    if (object->is_alive()) spot.object = object;
     return spot;
   }
   Spot Look(uint64_t address) { return Look(address, Hint()); }
@@ -120,191 +135,175 @@ class LiveTable {
   Place FindOrAdd(uint64_t address) { return FindOrAdd(address, Hint()); }
   [[gnu::always_inline]] Place FindOrAdd(uint64_t address, const Hint& hint) {
     address &= kAddressMask;
-    Page& page = IsGood(hint, address) ? *hint.page_ : FindOrAddPage(address);
-    if (LiveObject* found = FindIn(page, address)) [[unlikely]]
-      return {found, false};
-    if (page.count() == Capacity(page)) [[unlikely]]
-      GrowGroup(&page);
-    const size_t i = page.count();
-    page.AddOne();
-    KeyAt(page, i) = KeyOf(address);
-    ++size_;
-    return {Objects(page) + i, true};
+    if (IsOdd(address)) [[unlikely]]
+      return FindOrAddOdd(address);
+    Page& page = hint.epoch_ == epoch_ ? *hint.page_ : FindOrAddPage(address);
+    const unsigned key = KeyOf(address);
+    if (!page.Has(key)) return {AddPlace(&page, key), true};
+    LiveObject* const object = page.group + page.RankOf(key);
+    const bool is_new = !object->is_alive();
+    page.live = static_cast<uint16_t>(page.live + is_new);
+    size_ += is_new;
+    return {object, is_new};
   }
 
   [[gnu::always_inline]] void Erase(const Spot& spot) {
-    Page* const page = spot.page_;
-    LiveObject* const objects = Objects(*page);
-    const auto hole = static_cast<size_t>(spot.object - objects);
-    const size_t last = page->count() - 1u;
-    // Onto itself when it is the last: whether it is cannot be foreseen, and a copy is quicker than a guess.
-    objects[hole].CopyFrom(objects[last]);
-    KeyAt(*page, hole) = KeyAt(*page, last);
-    KeyAt(*page, last) = kNoKey;
-    page->RemoveOne();
+    if (spot.page_ == nullptr) [[unlikely]]
+      return EraseOdd(spot.address_);
+    spot.object->Kill();
+    --spot.page_->live;
     --size_;
-    if (Capacity(*page) > kLargestEmpty && last == 0) [[unlikely]]
-      ShrinkGroup(page);
+    if (spot.page_->live == 0 && kCapacities[spot.page_->size_class] > kLargestEmpty) [[unlikely]]
+      DropGroup(spot.page_);
   }
 
   // Loads what an address needs into the cache before it is used, in three steps, each best some events after
-  // the one before: the place in the directory; the keys of the group and its end, where objects come; the
-  // object that is to be looked at. Not worth it while the table is small enough to be in the cache anyway.
+  // the one before: the place in the table of regions; the page; the object. Not worth it while the table is
+  // small enough to be in the cache anyway.
   bool is_large() const { return is_large_; }
-  void PrefetchPage(uint64_t address) const { PrefetchForWriting(&pages_[HomeOf(address & kAddressMask)]); }
-  Hint PrefetchGroup(uint64_t address) {
+  void PrefetchRegion(uint64_t address) const {
+    PrefetchForWriting(&regions_[HomeOf(address & kAddressMask)]);
+  }
+  Hint PrefetchPage(uint64_t address) {
     Hint hint;
-    hint.page_ = const_cast<Page*>(FindPage(address & kAddressMask));
+    hint.page_ = FindPage(address & kAddressMask);
     if (hint.page_ == nullptr) return hint;
     hint.epoch_ = epoch_;
-    const auto* const middle = reinterpret_cast<const char*>(hint.page_->group);
-    const size_t size_class = hint.page_->size_class();
-    PrefetchForWriting(middle - 1);
-    PrefetchForWriting(size_class <= kClassForMany ? middle + kLineBytes - 1
-                                                   : middle - kKeyBytes[size_class]);
-    // Where objects come and go; of a small group that is all there is.
-    PrefetchForWriting(Objects(*hint.page_) + std::max<size_t>(hint.page_->count(), 1) - 1);
-    PrefetchForWriting(Objects(*hint.page_) + hint.page_->count());
+    PrefetchForWriting(hint.page_);
     return hint;
   }
-  // Of a large group; a small one is all there by now. Looks at keys alone.
   void PrefetchObject(uint64_t address, const Hint& hint) const {
-    const Page* const page = hint.page_;
-    if (page == nullptr || hint.epoch_ != epoch_ || page->size_class() <= kClassForMany) return;
-    const LiveObject* const object = FindIn</*kIsSure=*/false>(*page, address & kAddressMask);
-    if (object != nullptr) PrefetchForWriting(object);
+    if (hint.epoch_ != epoch_ || hint.page_->group == nullptr) return;
+    PrefetchForWriting(hint.page_->group + hint.page_->RankOf(KeyOf(address)));
   }
 
   size_t size() const { return size_; }
-  size_t capacity_bytes() const { return pages_.size() * sizeof(Page) + slab_bytes_; }
+  size_t capacity_bytes() const {
+    return regions_.size() * sizeof(Region) + slab_bytes_ + slab_used_ +
+           odd_.capacity() * (sizeof(*odd_.begin()) + 1);
+  }
 
   // Calls `visit` with the address and the object of each.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
-    for (size_t i = 0; i < pages_.size(); ++i) {
-      const Page& page = pages_[i];
-      for (size_t k = 0; k < page.count(); ++k) {
-        const LiveObject& object = Objects(page)[k];
-        visit((page.number() - 1) << kPageShift | static_cast<uint64_t>(KeyAt(page, k)) << kKeyShift |
-                  object.lowest_bits(),
-              object);
+    for (size_t i = 0; i < regions_.size(); ++i) {
+      const Region& region = regions_[i];
+      for (size_t k = 0; region.number != 0 && k < kPagesPerRegion; ++k) {
+        const uint64_t begin = ((region.number - 1) * kPagesPerRegion + k) << kPageShift;
+        region.pages[k].ForEachPlace([&](unsigned key, const LiveObject& object) {
+          if (object.is_alive()) visit(begin | uint64_t{key} << kKeyShift, object);
+        });
       }
     }
+    for (const auto& [address, object] : odd_) visit(address, object);
   }
 
  private:
-  static constexpr uint64_t kOnes = 0x0101'0101'0101'0101u;
   static constexpr int kKeyShift = 4;
-  // How many objects a group takes. The last is a page full of objects of one byte.
-  static constexpr std::array<uint16_t, 19> kCapacities = {1,  4,  8,   10,  12,  16,  20,  24,   32,  48,
-                                                           64, 96, 128, 192, 256, 384, 512, 1024, 2048};
-  // Bytes of the keys in front of so many objects.
-  static constexpr auto kKeyBytes = [] {
-    std::array<uint16_t, kCapacities.size()> bytes{};
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = (kCapacities[i] + 7) / 8 * 8;
-    return bytes;
-  }();
-  // Not uint8_t: a byte that is written could be part of anything, and all else would have to be read again.
-  enum Key : uint8_t {};
-  static constexpr Key kNoKey{UINT8_MAX};
-  static_assert(kPageShift - kKeyShift < 8, "kNoKey is no key");
+  static constexpr int kRegionShift = 14;
+  static constexpr size_t kPagesPerRegion = size_t{1} << (kRegionShift - kPageShift);
+  static constexpr size_t kMostPlaces = kPageBytes >> kKeyShift;
+  // How many places a group has. The first is that of no group at all.
+  static constexpr std::array<uint8_t, 15> kCapacities = {0,  2,  4,  6,  8,  10, 12,         16,
+                                                          20, 24, 32, 48, 64, 96, kMostPlaces};
   static constexpr size_t kLargestEmpty = 8;  // capacity that an empty page may keep
   // Pages come with neighbours that are as full: after one with so many objects, groups begin with room for
   // as many, within these classes.
   static constexpr size_t kManyObjects = 3;
-  static constexpr size_t kClassForMany = 2;
-  static constexpr size_t kLargestFirstClass = 7;
-  static constexpr size_t kLineBytes = 64;
+  static constexpr size_t kLargestFirstClass = 9;
 
-  // A word of three, as in LiveObject: number, count of objects, size class of the group.
-  struct Page {
-    uint64_t word;      // 0: an empty slot
-    LiveObject* group;  // its objects; in front of them, backwards, their keys
+  // A bit is set where an object has a place, dead or alive. Places are in the order of their bits.
+  struct alignas(32) Page {
+    std::array<uint64_t, 2> taken;
+    LiveObject* group;
+    uint16_t live;  // objects that are alive
+    uint8_t places;
+    uint8_t size_class;  // of the group
 
-    uint64_t number() const { return word & ((uint64_t{1} << 40) - 1); }  // address >> kPageShift, plus 1
-    size_t count() const { return word >> 40 & 0xffff; }
-    size_t size_class() const { return word >> 56; }
-    void AddOne() { word += uint64_t{1} << 40; }
-    void RemoveOne() { word -= uint64_t{1} << 40; }
-    void SetSizeClass(size_t size_class) { word = (word & ((uint64_t{1} << 56) - 1)) | size_class << 56; }
-  };
-  static_assert(sizeof(Page) == 16);
-
-  static uint64_t NumberOf(uint64_t address) { return (address >> kPageShift) + 1; }
-  static Key KeyOf(uint64_t address) {
-    return static_cast<Key>((address & ((uint64_t{1} << kPageShift) - 1)) >> kKeyShift);
-  }
-  size_t HomeOf(uint64_t address) const { return (address >> kPageShift) * 0x9e3779b97f4a7c15u >> shift_; }
-  bool IsGood(const Hint& hint, uint64_t address) const {
-    return hint.page_ != nullptr && hint.epoch_ == epoch_ && hint.page_->number() == NumberOf(address);
-  }
-
-  static size_t Capacity(const Page& page) { return kCapacities[page.size_class()]; }
-  static size_t GroupBytes(size_t size_class) {
-    return kKeyBytes[size_class] + kCapacities[size_class] * sizeof(LiveObject);
-  }
-  // kNoKey where there is no object.
-  static Key& KeyAt(const Page& page, size_t i) { return *(reinterpret_cast<Key*>(page.group) - 1 - i); }
-  static LiveObject* Objects(const Page& page) { return page.group; }
-
-  const Page* FindPage(uint64_t address) const {
-    const uint64_t number = NumberOf(address);
-    for (size_t i = HomeOf(address);; i = (i + 1) & mask_) {
-      if (pages_[i].number() == number) return &pages_[i];
-      if (pages_[i].number() == 0) return nullptr;
+    bool Has(unsigned key) const { return (taken[key >> 6] >> (key & 63) & 1) != 0; }
+    // How many places come before that of a key.
+    size_t RankOf(unsigned key) const {
+      const uint64_t below = (uint64_t{1} << (key & 63)) - 1;
+      const unsigned in_first = static_cast<unsigned>(std::popcount(taken[0]));
+      return static_cast<unsigned>(std::popcount(taken[key >> 6] & below)) + (in_first & -(key >> 6));
     }
-  }
-
-  // Not sure: without a look at the object, which may begin elsewhere within the same 16 bytes.
-  template <bool kIsSure = true>
-  [[gnu::always_inline]] static LiveObject* FindIn(const Page& page, uint64_t address) {
-    const uint64_t wanted = KeyOf(address) * kOnes;
-    size_t i = 0;
-    do {  // the first eight without asking: whether a page is empty is hard to foresee
-      uint64_t word;
-      std::memcpy(&word, reinterpret_cast<const char*>(page.group) - 8 - i, sizeof(word));
-      const uint64_t difference = word ^ wanted;
-      const uint64_t equal = (difference - kOnes) & ~difference & kOnes << 7;  // its lowest bit is right
-      if (equal != 0) {
-        LiveObject* const found = page.group + i + 7 - static_cast<size_t>(std::countr_zero(equal)) / 8;
-        if (!kIsSure || found->lowest_bits() == (address & 15)) [[likely]]
-          return found;
-        return FindUnaligned(page, address);
+    template <typename Visit>
+    void ForEachPlace(Visit&& visit) const {
+      const LiveObject* object = group;
+      for (unsigned half = 0; half < taken.size(); ++half) {
+        for (uint64_t bits = taken[half]; bits != 0; bits &= bits - 1)
+          visit(64 * half + static_cast<unsigned>(std::countr_zero(bits)), *object++);
       }
-      i += 8;
-    } while (i < page.count());
-    return nullptr;
-  }
-  // Where several objects begin within 16 bytes.
-  static LiveObject* FindUnaligned(const Page& page, uint64_t address);
+    }
+  };
+  static_assert(sizeof(Page) == 32 && kMostPlaces == 128);
 
-  Page& FindOrAddPage(uint64_t address) {
+  struct Region {
+    uint64_t number;  // address >> kRegionShift, plus 1; 0: an empty slot
+    Page* pages;
+  };
+
+  static bool IsOdd(uint64_t address) { return (address & ((1 << kKeyShift) - 1)) != 0; }
+  static unsigned KeyOf(uint64_t address) {
+    return static_cast<unsigned>((address & (kPageBytes - 1)) >> kKeyShift);
+  }
+  static size_t PageOf(uint64_t address) { return (address >> kPageShift) % kPagesPerRegion; }
+  static uint64_t NumberOf(uint64_t address) { return (address >> kRegionShift) + 1; }
+  size_t HomeOf(uint64_t address) const { return (address >> kRegionShift) * 0x9e3779b97f4a7c15u >> shift_; }
+
+  Page* FindPage(uint64_t address) const {
     const uint64_t number = NumberOf(address);
     for (size_t i = HomeOf(address);; i = (i + 1) & mask_) {
-      if (pages_[i].number() == number) return pages_[i];
-      if (pages_[i].number() == 0) return AddPage(address, &pages_[i]);
+      if (regions_[i].number == number) return regions_[i].pages + PageOf(address);
+      if (regions_[i].number == 0) return nullptr;
     }
   }
-  Page& AddPage(uint64_t address, Page* slot);
-  void RebuildDirectory();
-  void GrowGroup(Page* page);
-  void ShrinkGroup(Page* page);
+  Page& FindOrAddPage(uint64_t address) {
+    Page* const found = FindPage(address);
+    return found != nullptr ? *found : AddRegion(address);
+  }
+  Page& AddRegion(uint64_t address);
+  void RebuildRegions();
+
+  // A place for an object that has none yet; the caller writes it.
+  [[gnu::always_inline]] LiveObject* AddPlace(Page* page, unsigned key) {
+    if (page->places == kCapacities[page->size_class]) [[unlikely]]
+      MakeRoom(page);
+    const size_t rank = page->RankOf(key);
+    for (size_t i = page->places; i > rank; --i) page->group[i].CopyFrom(page->group[i - 1]);
+    page->taken[key >> 6] |= uint64_t{1} << (key & 63);
+    ++page->places;
+    ++page->live;
+    ++size_;
+    return page->group + rank;
+  }
+  // Drops the places of dead objects, or finds a larger group.
+  void MakeRoom(Page* page);
+  void DropGroup(Page* page);
   LiveObject* TakeGroup(size_t size_class);
   void ReturnGroup(size_t size_class, LiveObject* group);
+  char* TakeFromSlab(size_t bytes);
 
-  // A directory of two empty slots to begin with, so that looking needs no special case.
-  ZeroedArray<Page> pages_{2};
+  Spot LookOdd(uint64_t address);
+  Place FindOrAddOdd(uint64_t address);
+  void EraseOdd(uint64_t address);
+
+  // Two empty slots to begin with, so that looking needs no special case.
+  ZeroedArray<Region> regions_{2};
   size_t mask_ = 1;
   int shift_ = 63;
-  uint64_t epoch_ = 1;  // of the directory: pages move when it is rebuilt
-  size_t used_pages_ = 0;
-  const Page* newest_ = nullptr;
+  uint64_t epoch_ = 1;  // of the regions: their pages are used again when they are forgotten
+  size_t used_regions_ = 0;
+  Region latest_ = {};            // that was found
+  const Page* newest_ = nullptr;  // that got a group
   size_t size_ = 0;
   bool is_large_ = false;
+  absl::flat_hash_map<uint64_t, LiveObject> odd_;  // by address
   std::vector<ZeroedArray<char>> slabs_;
-  size_t slab_used_ = 0;  // of the last slab
-  size_t slab_bytes_ = 0;
-  std::array<LiveObject*, kCapacities.size()> spare_{};  // each begins with a pointer to the next
+  size_t slab_used_ = 0;         // of the last slab
+  size_t slab_bytes_ = 0;        // of those before it
+  Page* spare_pages_ = nullptr;  // of forgotten regions; each begins with a pointer to the next
+  std::array<LiveObject*, kCapacities.size()> spare_{};  // as are these
 };
 
 }  // namespace plateau::replay

@@ -3,14 +3,13 @@
 //   LookAhead ahead(&live, &python);
 //   for (event in run) table.Look(event.address, ahead.For(event, block_end, stream));
 //
-//   | lot in use     | next lot        | the one after   |      of kEvents events
-//     large groups:    groups: page      directory: slot
-//     object           found, loaded     loaded
+//   | lot in use | next lot  | the one after |      of kEvents events
+//     objects      pages       regions
 //
 // While the events of one lot are matched, memory loads what the next two need. Hints that are out of date by
 // the time they are used cost a second look and nothing else. Each stream has its own events ahead, as runs
 // of several streams alternate. Not worth it while both tables are small, nor in blocks whose events keep to
-// pages that were used a moment before: those are in the cache.
+// pages that were used a moment before, or to those that follow them: these are in the cache.
 #ifndef PLATEAU_ANALYZER_REPLAY_LOOK_AHEAD_H_
 #define PLATEAU_ANALYZER_REPLAY_LOOK_AHEAD_H_
 
@@ -31,15 +30,17 @@ class LookAhead {
 
   bool is_worth_it() const { return is_scattered_ && (live_.is_large() || python_.is_large()); }
 
-  // A block begins. Looks at its first events.
+  // A block begins, perhaps in the memory of one that is over. Looks at its first events.
   void Begin(const EventBlock& block) {
+    Lot& lot = lots_[block.stream() % lots_.size()];
+    lot.begin = lot.end = nullptr;
     std::array<uint64_t, 64> recent{};
     const size_t size = std::min<size_t>(block.size(), kSample);
     size_t new_pages = 0;
     for (const Event* e = block.events(); e != block.events() + size; ++e) {
       const uint64_t page = e->address / LiveTable::kPageBytes;
       uint64_t& known = recent[page % recent.size()];
-      new_pages += known != page;
+      new_pages += known != page && recent[(page - 1) % recent.size()] != page - 1;
       known = page;
     }
     is_scattered_ = new_pages * kEventsPerWait > size;
@@ -70,9 +71,6 @@ class LookAhead {
   static bool IsIn(const Event& event) {
     return event.Kind() == trace::RecordKind::kAllocIn || event.Kind() == trace::RecordKind::kFreeIn;
   }
-  static bool IsFree(const Event& event) {
-    return event.Kind() == trace::RecordKind::kFree || event.Kind() == trace::RecordKind::kFreeIn;
-  }
   LiveTable& TableOf(const Event& event) { return IsIn(event) ? python_ : live_; }
 
   void Load(const Event* event, const Event* block_end, Lot* lot) {
@@ -85,22 +83,20 @@ class LookAhead {
     const bool is_known = event == lot->end;
     lot->half ^= 1;
     Hints& hints = lot->hints[lot->half];
-    if (!is_known) FindGroups(event, next, &hints);
-    for (const Event* e = event; e != next; ++e) {
-      if (IsFree(*e) && !IsNear(e, event))
-        TableOf(*e).PrefetchObject(e->address, hints[static_cast<size_t>(e - event)]);
-    }
-    FindGroups(next, after, &lot->hints[lot->half ^ 1]);
+    if (!is_known) FindPages(event, next, &hints);
+    for (const Event* e = event; e != next; ++e)
+      TableOf(*e).PrefetchObject(e->address, hints[static_cast<size_t>(e - event)]);
+    FindPages(next, after, &lot->hints[lot->half ^ 1]);
     for (const Event* e = after; e != after_end; ++e) {
-      if (!IsNear(e, after)) TableOf(*e).PrefetchPage(e->address);
+      if (!IsNear(e, after)) TableOf(*e).PrefetchRegion(e->address);
     }
     lot->begin = event;
     lot->end = next;
   }
-  void FindGroups(const Event* begin, const Event* end, Hints* hints) {
+  void FindPages(const Event* begin, const Event* end, Hints* hints) {
     LiveTable::Hint* hint = hints->data();
     for (const Event* e = begin; e != end; ++e, ++hint) {
-      *hint = IsNear(e, begin) ? hint[-1] : TableOf(*e).PrefetchGroup(e->address);
+      *hint = IsNear(e, begin) ? hint[-1] : TableOf(*e).PrefetchPage(e->address);
     }
   }
   // Whether an event of the lot that starts at `begin` is about the page of the one before it.

@@ -20,7 +20,7 @@ void BM_LiveTable_FreeAndAlloc(benchmark::State& state) {
   const uint64_t live = static_cast<uint64_t>(state.range(0));
   replay::LiveTable table;
   const auto put = [&](uint64_t address, const replay::LiveTable::Hint& hint) {
-    *table.FindOrAdd(address, hint).object = replay::LiveObject(address, 0, 0, 1, 0, 0);
+    *table.FindOrAdd(address, hint).object = replay::LiveObject(0, 0, 1, 0, 0);
   };
   for (uint64_t i = 0; i < live; ++i) put(HeapAddress(i), {});
   std::mt19937_64 random(1);
@@ -30,8 +30,8 @@ void BM_LiveTable_FreeAndAlloc(benchmark::State& state) {
   std::array<replay::LiveTable::Hint, kTogether> hints;
   for (auto _ : state) {
     if (at % kTogether == 0) {
-      for (size_t i = 0; i < kTogether; ++i) table.PrefetchPage(order[at + i]);
-      for (size_t i = 0; i < kTogether; ++i) hints[i] = table.PrefetchGroup(order[at + i]);
+      for (size_t i = 0; i < kTogether; ++i) table.PrefetchRegion(order[at + i]);
+      for (size_t i = 0; i < kTogether; ++i) hints[i] = table.PrefetchPage(order[at + i]);
       for (size_t i = 0; i < kTogether; ++i) table.PrefetchObject(order[at + i], hints[i]);
     }
     const replay::LiveTable::Hint& hint = hints[at % kTogether];

@@ -12,7 +12,7 @@ namespace {
 
 // Adds an object, or writes another over the one that is there.
 void Put(LiveTable* table, uint64_t address, uint64_t bytes) {
-  *table->FindOrAdd(address).object = LiveObject(address, 0, 0, bytes, 0, 0);
+  *table->FindOrAdd(address).object = LiveObject(0, 0, bytes, 0, 0);
 }
 
 // With addresses `step` bytes apart, each found ahead by some operations when `is_ahead`.
@@ -24,8 +24,8 @@ void CompareWithMap(uint64_t step, bool is_ahead) {
   std::deque<std::pair<uint64_t, LiveTable::Hint>> next;
   for (int i = 0; i < 400000; ++i) {
     const uint64_t soon = (random() % 50000 + 1) * step;
-    table.PrefetchPage(soon);
-    LiveTable::Hint hint = is_ahead ? table.PrefetchGroup(soon) : LiveTable::Hint();
+    table.PrefetchRegion(soon);
+    LiveTable::Hint hint = is_ahead ? table.PrefetchPage(soon) : LiveTable::Hint();
     table.PrefetchObject(soon, hint);
     next.emplace_back(soon, hint);
     if (next.size() < kAhead) continue;
@@ -42,7 +42,7 @@ void CompareWithMap(uint64_t step, bool is_ahead) {
       const uint64_t bytes = random() & LiveObject::kMostBytes;
       const LiveTable::Place place = table.FindOrAdd(address, old_hint);
       ASSERT_TRUE(place.is_new);
-      *place.object = LiveObject(address, 0, 0, bytes, 0, 0);
+      *place.object = LiveObject(0, 0, bytes, 0, 0);
       truth[address] = bytes;
     }
     ASSERT_EQ(table.size(), truth.size());
@@ -63,29 +63,48 @@ TEST(LiveTableTest, BehavesLikeAMapUnderRandomInsertsAndErases) {
 }
 
 TEST(LiveTableTest, AnObjectKeepsWhatItWasGiven) {
-  const LiveObject object(0x7fff'1234'5678u, 17, 0xf5, LiveObject::kMostBytes, 0x0fff'fff1u, 0xffff'fff2u);
+  const LiveObject object(17, 0xf5, LiveObject::kMostBytes, 0x0fff'fff1u, 0xffff'fff2u);
   EXPECT_EQ(object.bytes(), LiveObject::kMostBytes);
-  EXPECT_EQ(object.lowest_bits(), 8u);
   EXPECT_EQ(object.rate(), 17);
   EXPECT_EQ(object.flags(), 0xf5);
   EXPECT_EQ(object.stack(), 0x0fff'fff1u);
   EXPECT_EQ(object.birth(), 0xffff'fff2u);
 }
 
-// Of another address, of a page that moved, of a page whose group grew and shrank.
-TEST(LiveTableTest, AHintThatIsWrongDoesNoHarm) {
+// Of a page whose group grew and shrank, of a region that was forgotten and whose memory has another one.
+TEST(LiveTableTest, AHintThatIsOutOfDateDoesNoHarm) {
   LiveTable table;
   Put(&table, 16, 1);
-  const LiveTable::Hint hint = table.PrefetchGroup(16);
-  Put(&table, 1 << 20, 2);
-  EXPECT_EQ(table.Look(1 << 20, hint).object->bytes(), 2u);
-  EXPECT_EQ(table.Look(1 << 21, hint).object, nullptr);
-  for (uint64_t i = 2; i < 100000; ++i) Put(&table, i * 16, i);
+  const LiveTable::Hint hint = table.PrefetchPage(16);
+  for (uint64_t i = 2; i < 128; ++i) Put(&table, i * 16, i);
   EXPECT_EQ(table.Look(16, hint).object->bytes(), 1u);
   EXPECT_FALSE(table.FindOrAdd(16, hint).is_new);
-  for (uint64_t i = 1; i < 100000; ++i) table.Erase(table.Look(i * 16));
+  for (uint64_t i = 1; i < 128; ++i) table.Erase(table.Look(i * 16));
+  EXPECT_EQ(table.Look(16, hint).object, nullptr);
+  for (uint64_t i = 1; i < 100000; ++i) Put(&table, i << 20, i);
   EXPECT_EQ(table.Look(16, hint).object, nullptr);
   EXPECT_TRUE(table.FindOrAdd(16, hint).is_new);
+}
+
+// Most objects take the place of one that was at their address before; the others find room although every
+// address of the page had its turn.
+TEST(LiveTableTest, PlacesOfDeadObjectsDoNotAddUp) {
+  LiveTable table;
+  for (uint64_t i = 0; i < 200000; ++i) {
+    const uint64_t address = 4096 + (i * 7 % 128) * 16;
+    Put(&table, address, i);
+    if (i >= 4) table.Erase(table.Look(4096 + ((i - 4) * 7 % 128) * 16));
+  }
+  EXPECT_EQ(table.size(), 4u);
+  EXPECT_LT(table.capacity_bytes(), 8u << 10);
+}
+
+TEST(LiveTableTest, ObjectsThatAreFarApartTakeLittleMemory) {
+  for (const uint64_t distance : {uint64_t{64} << 10, uint64_t{1} << 20}) {
+    LiveTable table;
+    for (uint64_t i = 1; i <= 100000; ++i) Put(&table, i * distance + 16, i);
+    EXPECT_LT(table.capacity_bytes(), 100000u * 360);
+  }
 }
 
 TEST(LiveTableTest, AddressZeroIsNeverFound) {
@@ -118,7 +137,7 @@ TEST(LiveTableTest, NeighboursOfOneByteAreDifferentObjects) {
   for (uint64_t address = 4096; address < 4096 + 2048; ++address) {
     const LiveTable::Place place = table.FindOrAdd(address);
     ASSERT_TRUE(place.is_new);
-    *place.object = LiveObject(address, 0, 0, address, 0, 0);
+    *place.object = LiveObject(0, 0, address, 0, 0);
   }
   for (uint64_t address = 4096; address < 4096 + 2048; address += 3) table.Erase(table.Look(address));
   for (uint64_t address = 4096; address < 4096 + 2048; ++address) {
@@ -127,6 +146,12 @@ TEST(LiveTableTest, NeighboursOfOneByteAreDifferentObjects) {
     if (object == nullptr) continue;
     ASSERT_EQ(object->bytes(), address);
   }
+  size_t seen = 0;
+  table.ForEach([&](uint64_t address, const LiveObject& object) {
+    EXPECT_EQ(object.bytes(), address);
+    ++seen;
+  });
+  EXPECT_EQ(seen, table.size());
 }
 
 TEST(LiveTableTest, OnlyTheLowerBitsOfAnAddressCount) {
@@ -139,8 +164,8 @@ TEST(LiveTableTest, OnlyTheLowerBitsOfAnAddressCount) {
 TEST(LiveTableTest, PrefetchingAnAddressThatIsNotThereDoesNothing) {
   LiveTable table;
   for (const uint64_t address : {uint64_t{0}, uint64_t{16}, UINT64_MAX}) {
-    table.PrefetchPage(address);
-    table.PrefetchObject(address, table.PrefetchGroup(address));
+    table.PrefetchRegion(address);
+    table.PrefetchObject(address, table.PrefetchPage(address));
   }
   EXPECT_EQ(table.size(), 0u);
 }
