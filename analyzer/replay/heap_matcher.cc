@@ -98,32 +98,28 @@ template <bool kMany>
   Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
   // In place: an object that is copied there from the stack is waited for.
   new (place.object) LiveObject(rates_.current(), birth_flags_, bytes, e.stack, bucket_);
-  if constexpr (kMany) CheckDoomed(e, place.object);
+  if (kMany && !waiting_.empty()) [[unlikely]]
+    CheckDoomed(e, place.object);
 }
 
 void HeapMatcher::AllocAnew(const Event& e) { is_multi_stream_ ? Alloc<true>(e, {}) : Alloc<false>(e, {}); }
 
-// Where the live object is that a free ends; nowhere when the free belongs to another one.
-LiveTable::Spot HeapMatcher::FreedObject(const Event& e, const LiveTable::Hint& hint) {
-  if (is_multi_stream_ && late_.Consume(e.address, block_->stream(), now_)) return {};
-  const LiveTable::Spot spot = live_.Look(e.address, hint);
-  if (spot.object == nullptr) {
-    ++totals_.unknown_frees;
-    if (is_multi_stream_) waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
-  } else if (spot.object->Has(kObjectDoomed) && waiting_.TakeBefore(e.address, LatestTime(e))) {
-    // The one that waited ends the object, this one may still find a later one.
-    waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
-  }
-  return spot;
+void HeapMatcher::NoteUnknownFree(const Event& e) {
+  ++totals_.unknown_frees;
+  if (is_multi_stream_) waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
+}
+
+// A free of an object that may be doomed: the one that waited ends it, this one may still find a later one.
+void HeapMatcher::WaitInTurn(const Event& e) {
+  if (!waiting_.TakeBefore(e.address, LatestTime(e))) return;
+  waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
 }
 
 template <bool kMany>
 [[gnu::always_inline]] inline void HeapMatcher::Free(const Event& e, const LiveTable::Hint& hint) {
-  const LiveTable::Spot spot = kMany ? FreedObject(e, hint) : live_.Look(e.address, hint);
-  if (spot.object == nullptr) [[unlikely]] {
-    if (!kMany) ++totals_.unknown_frees;
+  const LiveTable::Spot spot = FreedObject<kMany>(e, hint);
+  if (spot.object == nullptr) [[unlikely]]
     return;
-  }
   const LiveObject& object = *spot.object;
   if (object.Has(kObjectTensor | kObjectParts)) [[unlikely]] {
     EndLive(e.address, spot.object);

@@ -97,7 +97,21 @@ class HeapMatcher {
   void MakeRoomAt(const Event& event, LiveObject* object);
   void EndDoomed(uint64_t address, LiveObject* object);
   void CheckDoomed(const Event& event, LiveObject* object);
-  LiveTable::Spot FreedObject(const Event& event, const LiveTable::Hint& hint);
+  // Where the live object is that a free ends; nowhere when the free belongs to another one.
+  template <bool kMany>
+  [[gnu::always_inline]] LiveTable::Spot FreedObject(const Event& event, const LiveTable::Hint& hint) {
+    if (kMany && !late_.empty() && late_.Consume(event.address, block_->stream(), now_)) [[unlikely]]
+      return {};
+    const LiveTable::Spot spot = live_.Look(event.address, hint);
+    if (spot.object == nullptr) [[unlikely]] {
+      NoteUnknownFree(event);
+    } else if (kMany && spot.object->Has(kObjectDoomed)) [[unlikely]] {
+      WaitInTurn(event);
+    }
+    return spot;
+  }
+  void NoteUnknownFree(const Event& event);
+  void WaitInTurn(const Event& event);
   void AllocAnew(const Event& event);  // by a realloc
   void StartRealloc(const Event& event);
   void FinishRealloc(const Event& event);
@@ -120,7 +134,8 @@ class HeapMatcher {
   void AppendPlaces(uint32_t moment);
   void AppendRetained();
   void AppendRetained(const LiveObject& object, Pool pool, const Parts* parts);
-  void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth, uint64_t bytes, uint8_t rate) {
+  [[gnu::always_inline]] void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth,
+                                     uint64_t bytes, uint8_t rate) {
     const Change change{static_cast<uint32_t>(bytes), stack, birth, kind, pool, rate, 0};
     if (bytes <= UINT32_MAX) [[likely]]
       return out_.Append(change);

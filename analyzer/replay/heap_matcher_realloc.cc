@@ -9,7 +9,7 @@ namespace plateau::replay {
 void HeapMatcher::StartRealloc(const Event& e) {
   Limbo& limbo = limbo_[block_->stream()];
   EndLimbo(&limbo);
-  const LiveTable::Spot spot = FreedObject(e, {});
+  const LiveTable::Spot spot = is_multi_stream_ ? FreedObject<true>(e, {}) : FreedObject<false>(e, {});
   LiveObject* const object = spot.object;
   if (object == nullptr) return;
   limbo.is_valid = true;

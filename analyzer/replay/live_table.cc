@@ -138,12 +138,9 @@ char* LiveTable::TakeFromSlab(size_t bytes) {
 
 // ---- Objects that do not begin at a multiple of 16 ----
 
-LiveTable::Spot LiveTable::LookOdd(uint64_t address) {
-  Spot spot;
-  spot.address_ = address;
+LiveObject* LiveTable::FindOdd(uint64_t address) {
   const auto it = odd_.find(address);
-  if (it != odd_.end()) spot.object = &it->second;
-  return spot;
+  return it != odd_.end() ? &it->second : nullptr;
 }
 
 LiveTable::Place LiveTable::FindOrAddOdd(uint64_t address) {

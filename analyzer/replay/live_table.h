@@ -108,19 +108,22 @@ class LiveTable {
 
    private:
     friend class LiveTable;
-    Page* page_ = nullptr;  // of an odd address: none
-    uint64_t address_ = 0;
+    uintptr_t page_ = 0;  // of an odd address that address, which no page can have
   };
   [[gnu::always_inline]] Spot Look(uint64_t address, const Hint& hint) {
     address &= kAddressMask;
-    if (IsOdd(address)) [[unlikely]]
-      return LookOdd(address);
     Spot spot;
-    spot.address_ = address;
-    spot.page_ = hint.epoch_ == epoch_ ? hint.page_ : FindPage(address);
-    if (spot.page_ == nullptr || !spot.page_->Has(KeyOf(address))) return spot;
-    LiveObject* const object = spot.page_->group + spot.page_->RankOf(KeyOf(address));
-    if (object->is_alive()) spot.object = object;
+    if (IsOdd(address)) [[unlikely]] {
+      spot.object = FindOdd(address);
+      spot.page_ = address;
+      return spot;
+    }
+    Page* const page = hint.epoch_ == epoch_ ? hint.page_ : FindPage(address);
+    if (page == nullptr || !page->Has(KeyOf(address))) return spot;
+    LiveObject* const object = page->group + page->RankOf(KeyOf(address));
+    if (!object->is_alive()) return spot;
+    spot.object = object;
+    spot.page_ = reinterpret_cast<uintptr_t>(page);
     return spot;
   }
   Spot Look(uint64_t address) { return Look(address, Hint()); }
@@ -141,20 +144,22 @@ class LiveTable {
     const unsigned key = KeyOf(address);
     if (!page.Has(key)) return {AddPlace(&page, key), true};
     LiveObject* const object = page.group + page.RankOf(key);
-    const bool is_new = !object->is_alive();
-    page.live = static_cast<uint16_t>(page.live + is_new);
-    size_ += is_new;
-    return {object, is_new};
+    if (object->is_alive()) [[unlikely]]
+      return {object, false};
+    ++page.live;
+    ++size_;
+    return {object, true};
   }
 
   [[gnu::always_inline]] void Erase(const Spot& spot) {
-    if (spot.page_ == nullptr) [[unlikely]]
-      return EraseOdd(spot.address_);
+    if (IsOdd(spot.page_)) [[unlikely]]
+      return EraseOdd(spot.page_);
+    Page* const page = reinterpret_cast<Page*>(spot.page_);
     spot.object->Kill();
-    --spot.page_->live;
+    --page->live;
     --size_;
-    if (spot.page_->live == 0 && kCapacities[spot.page_->size_class] > kLargestEmpty) [[unlikely]]
-      DropGroup(spot.page_);
+    if (page->live == 0 && kCapacities[page->size_class] > kLargestEmpty) [[unlikely]]
+      DropGroup(page);
   }
 
   // Loads what an address needs into the cache before it is used, in three steps, each best some events after
@@ -284,7 +289,7 @@ class LiveTable {
   void ReturnGroup(size_t size_class, LiveObject* group);
   char* TakeFromSlab(size_t bytes);
 
-  Spot LookOdd(uint64_t address);
+  LiveObject* FindOdd(uint64_t address);
   Place FindOrAddOdd(uint64_t address);
   void EraseOdd(uint64_t address);
 

@@ -20,6 +20,8 @@ namespace plateau::replay {
 
 class OwedFrees {
  public:
+  bool empty() const { return by_address_.empty(); }
+
   void Add(uint64_t address, uint32_t stream, uint64_t now, uint64_t latest) {
     if (by_address_.size() >= kMaxAddresses) Purge(now);
     Entries& entries = by_address_[address];
@@ -29,7 +31,7 @@ class OwedFrees {
 
   // The time until which a good one for this address may match, if there is one; of several the earliest.
   std::optional<uint64_t> GoodUntil(uint64_t address, uint32_t stream, uint64_t now) {
-    if (by_address_.empty()) return std::nullopt;
+    if (empty()) return std::nullopt;
     const auto found = by_address_.find(address);
     if (found == by_address_.end()) return std::nullopt;
     Forget(found->second, now);
