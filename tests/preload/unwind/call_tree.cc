@@ -87,6 +87,7 @@ template <int kAlign>
 
 using Shape = void (*)(CallTree*, int);
 constexpr Shape kShapes[] = {
+    // the last is Options::realigned_variable_frames
     PlainFrame<8>,     PlainFrame<24>,     PlainFrame<40>,           PlainFrame<72>,   PlainFrame<136>,
     PlainFrame<264>,   PlainFrame<520>,    PlainFrame<1032>,         PlainFrame<16>,   PlainFrame<56>,
     VariableFrame<1>,  VariableFrame<24>,  VariableFrame<100>,       AlignedFrame<32>, AlignedFrame<64>,
@@ -187,7 +188,10 @@ void CallTree::MaybeEscape() {
   longjmp(*jump_target_, 1);
 }
 
-[[gnu::noinline]] void CallTree::CallShape(int budget) { kShapes[Random(std::size(kShapes))](this, budget); }
+[[gnu::noinline]] void CallTree::CallShape(int budget) {
+  const size_t shapes = std::size(kShapes) - (options_.realigned_variable_frames ? 0 : 1);
+  kShapes[Random(shapes)](this, budget);
+}
 
 [[gnu::noinline]] void CallTree::TryAndCatch(int budget) {
   const Escape escape = std::exchange(escape_, Escape::kThrow);

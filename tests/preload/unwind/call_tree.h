@@ -21,6 +21,7 @@ class CallTree {
     bool coroutines = true;
     bool signals = true;
     bool plugins = true;
+    bool realigned_variable_frames = true;
   };
   struct Plugins {
     const char* paths[2] = {};
