@@ -15,7 +15,8 @@ namespace plateau {
 
 // Versions 1 and 2, of builds before the first release, compressed the columns with zstd.
 inline constexpr uint8_t kColumnsZstdExtensions = 3;
-inline constexpr uint8_t kColumnsVersion = 4;
+inline constexpr uint8_t kColumnsGlibc = 5;  // glibc's malloc is imitated
+inline constexpr uint8_t kColumnsVersion = 5;
 
 // How large the tables are that learn from so many bytes of records.
 inline int TableBits(uint32_t raw_bytes) {

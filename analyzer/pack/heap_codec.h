@@ -10,9 +10,10 @@
 
 #include "analyzer/pack/allocator_model.h"
 #include "analyzer/pack/codec_state.h"
+#include "analyzer/pack/far_address.h"
 #include "analyzer/pack/guess.h"
+#include "analyzer/pack/malloc_codec.h"
 #include "analyzer/pack/object_model.h"
-#include "preload/trace/varint.h"
 
 namespace plateau {
 
@@ -21,24 +22,27 @@ class HeapCodec {
  public:
   HeapCodec(CodecState<Coder>* state, int table_bits)
       : state_(*state),
+        malloc_(state, &far_addresses_),
         free_guesses_{Classes(table_bits), Classes(table_bits - 1), Classes(table_bits - 2)},
-        unknown_guesses_{GuessTable<uint64_t>(table_bits - 2), GuessTable<uint64_t>(table_bits - 2)},
-        bin_flags_(MallocModel::kBins * 8) {}
+        unknown_guesses_{GuessTable<uint64_t>(table_bits - 2), GuessTable<uint64_t>(table_bits - 2)} {}
 
+  // From version 5 on.
+  void ImitateGlibc() { malloc_.ImitateGlibc(); }
   const ObjectModel& objects() const { return objects_; }
 
   // The address of an allocation whose size is known. `place`: its line of code.
   void CodeAlloc(PackedRecord* r, Heap heap, uint64_t place) {
+    const uint32_t class_id = objects_.ClassOf(r->bytes, place, heap);
+    uint8_t slack = 0;
     if (heap == Heap::kMalloc) {
       r->is_realloc =
           flags_.Flag(state_.coder, r->is_realloc, after_realloc_ ? kReallocAlloc + 1 : kReallocAlloc);
-      CodeMallocAddress(r);
+      slack = malloc_.CodeAddress(r, class_id);
       after_realloc_ = false;
     } else {
       CodePymallocAddress(r);
     }
-    const uint32_t class_id = objects_.ClassOf(r->bytes, place, heap);
-    objects_.OnAlloc(r->address, r->bytes, class_id, heap, /*index_by_address=*/kEncodes);
+    objects_.OnAlloc(r->address, r->bytes, class_id, heap, slack, /*index_by_address=*/kEncodes);
     state_.Remember(HashOf(class_id, 0));
     state_.Repeat(state_.history[0], r->kind, objects_.newest(), r->stack);
     state_.Charge(PackColumn::kAddress);
@@ -56,6 +60,7 @@ class HeapCodec {
     const bool is_unknown =
         !is_found && flags_.Flag(state_.coder, object == kNoObject, kUnknown + h * 64 + (unknowns_ & 63));
     if (!is_found) unknowns_ = unknowns_ << 1 | (is_unknown ? 1 : 0);
+    uint8_t slack = 0;
     if (is_unknown) {
       CodeUnknownFree(r, heap);
       *bytes = 0;
@@ -67,20 +72,21 @@ class HeapCodec {
       const ObjectModel::Object& o = objects_.Get(object);
       r->address = o.address;
       *bytes = o.bytes;
+      slack = o.slack;
       objects_.OnFree(object, /*is_indexed=*/kEncodes);
-      if (heap == Heap::kMalloc) {
-        malloc_.OnFree(*bytes, r->address);
-      } else {
-        pymalloc_.OnFree(*bytes, r->address);
-      }
+      if (heap == Heap::kPymalloc) pymalloc_.OnFree(*bytes, r->address);
       state_.Remember(HashOf(o.class_id, 1));
       state_.Repeat(state_.history[0], r->kind, object, freed_object_);
       freed_object_ = object;
     }
     if (heap == Heap::kMalloc) {
-      last_freed_ = r->address;
       r->is_realloc = after_realloc_ =
           flags_.Flag(state_.coder, r->is_realloc, kReallocFree + (state_.history[0] >> 32) % kReallocFlags);
+      if (is_unknown) {
+        malloc_.OnUnknownFree(r->address, r->is_realloc);
+      } else {
+        malloc_.OnFree(r->address, *bytes, slack, r->is_realloc);
+      }
     }
     state_.Charge(PackColumn::kObject);
     return true;
@@ -93,8 +99,9 @@ class HeapCodec {
         object != kNoObject &&
         flags_.Flag(state_.coder, objects_.Get(object).address == r->address, kNewestIsTensor);
     if (!is_newest) object = kNoObject;
-    r->address =
-        is_newest ? objects_.Get(object).address : CodeFarAddress(r->address, &last_tensor_, kTensorFar);
+    r->address = is_newest
+                     ? objects_.Get(object).address
+                     : far_addresses_.Code(state_.coder, r->address, &last_tensor_, FarAddresses::kTensor);
     last_tensor_ = r->address;
     const uint64_t bytes = is_newest ? objects_.Get(object).bytes : 0;
     if (is_newest && flags_.Flag(state_.coder, r->bytes == bytes, kTensorFillsObject)) {
@@ -108,7 +115,7 @@ class HeapCodec {
   bool CodeTensorGone(PackedRecord* r) {
     uint32_t object = kEncodes ? objects_.Find(r->address, Heap::kMalloc) : kNoObject;
     if (flags_.Flag(state_.coder, object == kNoObject, kUnknownTensor)) {
-      r->address = CodeFarAddress(r->address, &last_tensor_, kTensorFar);
+      r->address = far_addresses_.Code(state_.coder, r->address, &last_tensor_, FarAddresses::kTensor);
       state_.Repeat(HashOf(0, 12), r->kind, kNoObject, 0);
       return true;
     }
@@ -132,8 +139,7 @@ class HeapCodec {
 
   enum FlagContext : size_t {
     kReallocAlloc,
-    kOddAddress = kReallocAlloc + 2,
-    kUnknown,
+    kUnknown = kReallocAlloc + 2,
     kReallocFree = kUnknown + 128,
     kNewestIsTensor = kReallocFree + kReallocFlags,
     kTensorFillsObject,
@@ -141,79 +147,11 @@ class HeapCodec {
     kGoneTensorFreed,
     kFlagCount,
   };
-  static constexpr size_t kWidths = 8;
   enum NumberContext : size_t {
-    kMallocFar,
-    kPymallocFar,
-    kDepth,
-    kUnknownFar,
-    kRank = kUnknownFar + 2 * kWidths,
-    kTensorFar = kRank + 2,
-    kTensorBytes,
+    kRank,
+    kTensorBytes = kRank + 2,
     kNumberCount,
   };
-
-  // Counts from the last one, in units of 16 where that is possible.
-  uint64_t CodeFarAddress(uint64_t address, uint64_t* base, size_t context) {
-    const int64_t delta = static_cast<int64_t>(address - *base);
-    const bool is_odd = flags_.Flag(state_.coder, delta % 16 != 0, kOddAddress);
-    const uint64_t number =
-        numbers_.Number(state_.coder, trace::ZigZag(is_odd ? delta : delta / 16), context);
-    const uint64_t coded = static_cast<uint64_t>(trace::UnZigZag(number));
-    return *base += is_odd ? coded : coded * 16;
-  }
-
-  void CodeMallocAddress(PackedRecord* r) {
-    enum Outcome : uint32_t { kTop, kBump, kLastFreed, kDeep, kUnsized, kFar };
-    const size_t bin = malloc_.BinOf(r->bytes);
-    const size_t depth = malloc_.Depth(r->bytes);
-    size_t step = 0;
-    const auto flag = [&](bool bit) {
-      Chance* const own = &bin_flags_[bin * 8 + step];
-      const size_t context =
-          ((step * 2 + (r->is_realloc ? 1 : 0)) * 2 + (depth == 0 ? 1 : 0)) * 512 + (outcomes_ & 511);
-      ++step;
-      return address_flags_.Flag(state_.coder, bit, own, context);
-    };
-    const int found = kEncodes ? malloc_.Find(r->bytes, r->address) : -1;
-    Outcome outcome = kFar;
-    int rank = -1;
-    if (r->is_realloc && flag(r->address == last_freed_)) {
-      outcome = kLastFreed;
-      r->address = last_freed_;
-      rank = malloc_.Find(r->bytes, r->address);
-    } else if (depth > 0 && flag(found == 0)) {
-      outcome = kTop;
-      rank = 0;
-    } else if (flag(r->address == malloc_.Bump())) {
-      outcome = kBump;
-      r->address = malloc_.Bump();
-      rank = malloc_.Find(r->bytes, r->address);
-    } else if (depth > 1 && flag(found > 0)) {
-      outcome = kDeep;
-      const uint64_t deep = numbers_.Number(state_.coder, static_cast<uint64_t>(found - 1), kDepth);
-      rank = 1 + static_cast<int>(std::min<uint64_t>(deep, depth - 2));
-    } else {
-      size_t i = 0;
-      while (i < MallocModel::kUnsized && !flag(r->address == malloc_.Unsized(i))) ++i;
-      if (i < MallocModel::kUnsized) {
-        outcome = kUnsized;
-        r->address = malloc_.Unsized(i);
-      } else {
-        r->address = CodeFarAddress(r->address, &last_address_, kMallocFar);
-      }
-    }
-    if (rank >= 0) r->address = malloc_.At(r->bytes, static_cast<size_t>(rank));
-    last_address_ = r->address;
-    malloc_.OnAlloc(r->bytes, r->address, rank);
-    if (outcome == kBump) {
-      const uint64_t page = malloc_.Bump() >> 12;
-      if (page > last_page_ && page - last_page_ < 16)
-        state_.fresh_pages += static_cast<uint32_t>(page - last_page_);
-      last_page_ = page;
-    }
-    outcomes_ = outcomes_ << 3 | outcome;
-  }
 
   void CodePymallocAddress(PackedRecord* r) {
     const uint64_t guess = pymalloc_.Guess(r->bytes);
@@ -221,7 +159,9 @@ class HeapCodec {
         pymalloc_flags_.Flag(state_.coder, r->address == guess,
                              &pymalloc_class_flags_[pymalloc_.ClassOf(r->bytes)], pymalloc_hits_ & 255);
     pymalloc_hits_ = pymalloc_hits_ << 1 | (is_guessed ? 1 : 0);
-    r->address = is_guessed ? guess : CodeFarAddress(r->address, &last_in_address_, kPymallocFar);
+    r->address = is_guessed ? guess
+                            : far_addresses_.Code(state_.coder, r->address, &last_in_address_,
+                                                  FarAddresses::kPymalloc);
     last_in_address_ = r->address;
     pymalloc_.OnAlloc(r->bytes, r->address);
   }
@@ -242,19 +182,17 @@ class HeapCodec {
     }
     if (!is_guessed) {
       address = last[0];
-      CodeFarAddress(r->address, &address,
-                     kUnknownFar + static_cast<size_t>(heap) * kWidths + unknown_width_);
-      unknown_width_ = std::min<size_t>(
-          std::bit_width(address > last[0] ? address - last[0] : last[0] - address) / 4, kWidths - 1);
+      far_addresses_.Code(
+          state_.coder, r->address, &address,
+          FarAddresses::kUnknown + static_cast<size_t>(heap) * FarAddresses::kUnknownWidths + unknown_width_);
+      unknown_width_ =
+          std::min<size_t>(std::bit_width(address > last[0] ? address - last[0] : last[0] - address) / 4,
+                           FarAddresses::kUnknownWidths - 1);
     }
     r->address = address;
     for (Guess<uint64_t>* guess : guesses) guess->Learn(address);
     last = {address, last[0]};
-    if (heap == Heap::kMalloc) {
-      malloc_.OnUnknownFree(address);
-    } else {
-      pymalloc_.OnFree(0, address);
-    }
+    if (heap == Heap::kPymalloc) pymalloc_.OnFree(0, address);
   }
 
   // The object that plays the part of the one that was freed here the last time: by its birth, or born as far
@@ -329,14 +267,13 @@ class HeapCodec {
 
   CodecState<Coder>& state_;
   ObjectModel objects_;
-  MallocModel malloc_;
+  FarAddresses far_addresses_;
+  MallocCodec<Coder> malloc_;
   PymallocModel pymalloc_;
   std::array<Classes, kOrders> free_guesses_;
   std::array<GuessTable<uint64_t>, 2> unknown_guesses_;
-  std::vector<Chance> bin_flags_;
   std::vector<Chance> source_chances_ = std::vector<Chance>(kSources * 256);
   std::array<Chance, PymallocModel::kClasses> pymalloc_class_flags_;
-  MixedFlags address_flags_{10 * 4 * 512};
   MixedFlags pymalloc_flags_{256};
   MixedFlags unknown_flags_{2 * kTrusts};
   MixedFlags repeat_flags_{2 * 256};
@@ -350,9 +287,8 @@ class HeapCodec {
   Hits hits_ = {}, tensor_hits_ = {};
   uint32_t gone_tensor_ = kNoObject;  // since the last free
   size_t unknown_width_ = 0;
-  uint64_t last_page_ = 0;
-  uint64_t last_address_ = 0, last_in_address_ = 0, last_freed_ = 0, last_tensor_ = 0;
-  uint32_t outcomes_ = 0, pymalloc_hits_ = 0, unknowns_ = 0;
+  uint64_t last_in_address_ = 0, last_tensor_ = 0;
+  uint32_t pymalloc_hits_ = 0, unknowns_ = 0;
   bool after_realloc_ = false;
 };
 

@@ -87,6 +87,7 @@ class ObjectModel {
     uint32_t older, newer;             // alive and of the same class
     uint32_t born_before, born_after;  // alive and of any class
     Heap heap;
+    uint8_t slack;  // see MallocCodec
   };
   // Objects of one size that one line of code makes.
   struct Class {
@@ -107,10 +108,11 @@ class ObjectModel {
   uint32_t live() const { return live_.members(); }
   bool IsAlive(uint32_t object) const { return live_.Contains(object); }
 
-  void OnAlloc(uint64_t address, uint64_t bytes, uint32_t class_id, Heap heap, bool index_by_address) {
+  void OnAlloc(uint64_t address, uint64_t bytes, uint32_t class_id, Heap heap, uint8_t slack,
+               bool index_by_address) {
     const uint32_t object = live_.Add();
     Class& c = classes_[class_id];
-    objects_.push_back({address, bytes, class_id, c.newest, kNoObject, newest_, kNoObject, heap});
+    objects_.push_back({address, bytes, class_id, c.newest, kNoObject, newest_, kNoObject, heap, slack});
     if (newest_ != kNoObject) objects_[newest_].born_after = object;
     if (next_newer_ == kNoObject) next_newer_ = object;
     newest_ = object;

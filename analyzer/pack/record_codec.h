@@ -40,6 +40,7 @@ class RecordCodec {
     if (version == kColumnsZstdExtensions) return;
     extensions_.emplace(&state_, raw_bytes, TextTableBits(raw_bytes));
     state_.match.emplace(TableBits(raw_bytes));
+    if (version >= kColumnsGlibc) heap_.ImitateGlibc();
   }
   RecordCodec(const RecordCodec&) = delete;
   RecordCodec& operator=(const RecordCodec&) = delete;

@@ -12,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   header.raw_bytes = 4096;
   (void)plateau::UnpackColumns(header, bytes);
   // The same as the decisions of a block: version, tick and, in version 3, no extended records.
+  (void)plateau::UnpackColumns(header, std::string("\x05\x01", 2).append(bytes));
   (void)plateau::UnpackColumns(header, std::string("\x04\x01", 2).append(bytes));
   (void)plateau::UnpackColumns(header, std::string("\x03\x01\x00\x00", 4).append(bytes));
 

@@ -214,6 +214,12 @@ TEST(TracePackerTest, TracePackedByVersion3IsStillRead) {
   EXPECT_TRUE(PackTrace(PLATEAU_PACKED_VERSION3)->was_packed);
 }
 
+// And when malloc was imitated by the last blocks freed alone.
+TEST(TracePackerTest, TracePackedByVersion4IsStillRead) {
+  const std::string raw = WriteTemporary("before_version4.plt", TraceFromText(VariedRecords()));
+  EXPECT_EQ(Records(PLATEAU_PACKED_VERSION4), Records(raw));
+}
+
 TEST(TracePackerTest, CountersOfTheHeaderAreKept) {
   const std::string path =
       WriteTemporary("counters.plt", TraceFromText("header alloc_calls=7 alloc_bytes=70 dropped_write=3\n"
