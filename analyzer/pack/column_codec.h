@@ -27,6 +27,8 @@
 
 namespace plateau {
 
+struct HeapStart;
+
 // One kEvents payload with what its deltas start from.
 struct EventsPayload {
   uint64_t first_tsc;
@@ -42,9 +44,10 @@ struct PackedColumns {
 };
 
 // Packs consecutive payloads of one stream into one. Fails when a payload is damaged; pack what precedes the
-// damage instead. `costs`, when given, grows by what each column took.
+// damage instead. `costs`, when given, grows by what each column took. `heap_start`: what HeapTracker says of
+// the payloads before and of these, when there are some before; without it they pack worse.
 absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads,
-                                          PackCosts* costs = nullptr);
+                                          PackCosts* costs = nullptr, const HeapStart* heap_start = nullptr);
 
 // The records as one kEvents payload whose time starts at header.first_tsc, by the rules of kVersion3.
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed);

@@ -130,7 +130,8 @@ void AppendNumber(std::string* out, uint64_t value) {
 
 }  // namespace
 
-absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, PackCosts* costs) {
+absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, PackCosts* costs,
+                                          const HeapStart* heap_start) {
   PackedColumns packed;
   if (payloads.empty()) return absl::InvalidArgumentError("nothing to pack");
   uint64_t raw_bytes = 0;
@@ -142,6 +143,7 @@ absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payl
   BitEncoder encoder;
   RecordCodec<BitEncoder> codec(&encoder, packed.first_tsc, tick, packed.raw_bytes);
   codec.CountCosts(costs);
+  if (!codec.CodeStart(heap_start)) return PackColumns(payloads, costs);
   const auto add = [&](PackedRecord record) {
     codec.Code(&record);
     ++packed.record_count;

@@ -141,6 +141,8 @@ absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std:
   }
   BitDecoder decoder(packed);
   RecordCodec<BitDecoder> codec(&decoder, header.first_tsc, tick, header.raw_bytes, version);
+  if (version >= kColumnsGlibc && !codec.CodeStart(nullptr))
+    return absl::DataLossError("the heap at the start cannot be unpacked");
   PackedRecord record;
   uint32_t count = 0;
   for (;; ++count) {

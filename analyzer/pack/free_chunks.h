@@ -73,10 +73,8 @@ class FreeChunks {
     return second;
   }
 
-  void AddFront(uint32_t bin, uint64_t start, uint64_t bytes) {
-    Link(NewChunk(start, bytes), bin, chunks_[bin].behind);
-  }
-  void AddBack(uint32_t bin, uint64_t start, uint64_t bytes) { Link(NewChunk(start, bytes), bin, bin); }
+  void AddFront(uint32_t bin, uint64_t start, uint64_t bytes) { Add(bin, start, bytes, chunks_[bin].behind); }
+  void AddBack(uint32_t bin, uint64_t start, uint64_t bytes) { Add(bin, start, bytes, bin); }
   // From the unsorted ones to its own bin.
   void Sort(uint32_t id) {
     Unlink(id);
@@ -115,16 +113,39 @@ class FreeChunks {
     const auto it = by_end_.upper_bound(address);
     return it == by_end_.end() ? kNone : it->second;
   }
-  struct Neighbours {
-    uint32_t before;  // ends at the address, or kNone
-    uint32_t behind;  // NotBefore() it
-  };
-  Neighbours Around(uint64_t address) const {
-    auto it = by_end_.lower_bound(address);
-    Neighbours found = {kNone, kNone};
-    if (it != by_end_.end() && it->first == address) found.before = (it++)->second;
-    if (it != by_end_.end()) found.behind = it->second;
-    return found;
+  // Adds what lies between to the unsorted ones, as one with its neighbours, and returns the bytes of all. 0:
+  // some of it is free already, and nothing was done.
+  uint64_t Merge(uint64_t start, uint64_t end) {
+    auto it = by_end_.lower_bound(start);
+    const auto before = it;
+    const bool has_before = it != by_end_.end() && it->first == start;
+    if (has_before) ++it;
+    const uint32_t behind = it == by_end_.end() ? kNone : it->second;
+    if (behind != kNone && chunks_[behind].start < end) return 0;
+    if (has_before) {
+      start = chunks_[before->second].start;
+      Unlink(before->second);
+      unused_.push_back(before->second);
+      it = by_end_.erase(before);
+    }
+    uint32_t id = behind;
+    if (behind != kNone && chunks_[behind].start == end) {
+      SetStart(id, start);
+      Unlink(id);
+    } else {
+      id = NewChunk(start, end - start);
+      by_end_.emplace_hint(it, end, id);
+    }
+    Link(id, kUnsorted, chunks_[kUnsorted].behind);
+    return chunks_[id].bytes;
+  }
+  // Removes the chunk that ends at `end`; returns where it began, or `end` when there is none.
+  uint64_t TakeEndingAt(uint64_t end) {
+    const auto it = by_end_.find(end);
+    if (it == by_end_.end()) return end;
+    const uint64_t start = chunks_[it->second].start;
+    Remove(it->second);
+    return start;
   }
 
  private:
@@ -141,8 +162,12 @@ class FreeChunks {
       unused_.pop_back();
     }
     chunks_[id] = {start, bytes, kNone, kNone, kNone};
-    by_end_[start + bytes] = id;
     return id;
+  }
+  void Add(uint32_t bin, uint64_t start, uint64_t bytes, uint32_t behind) {
+    const uint32_t id = NewChunk(start, bytes);
+    by_end_[start + bytes] = id;
+    Link(id, bin, behind);
   }
   void Link(uint32_t id, uint32_t bin, uint32_t behind) {
     const uint32_t before = chunks_[behind].before;

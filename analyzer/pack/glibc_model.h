@@ -21,6 +21,9 @@
 
 namespace plateau {
 
+template <typename Coder>
+class GlibcStateCodec;
+
 class GlibcModel {
  public:
   // Where a chunk comes from.
@@ -49,37 +52,52 @@ class GlibcModel {
     return std::max((std::min(bytes, kMostBytes) + 8 + 15) / 16 * 16, kLeast);
   }
 
-  // `bytes` are always of the chunk. An object that is freed by realloc() is kept until it is known what for.
+  // `bytes` are always of the chunk; 0: not known. An object that is freed by realloc() is kept until it is
+  // known what for. All others wait for the next allocation too: there may be none.
   void OnFree(uint64_t address, uint64_t bytes, bool is_realloc) {
-    FreeHeld();
+    if (held_.bytes != 0) waiting_.push_back(std::exchange(held_, {}));
+    const Freed freed = {address - kHeaderBytes, bytes};
+    if (bytes == 0 || !IsPossible(freed.start)) return;
     if (is_realloc) {
-      held_ = {address - kHeaderBytes, bytes};
-    } else if (bytes != 0) {
-      Free(address - kHeaderBytes, bytes);
+      held_ = freed;
+    } else {
+      waiting_.push_back(freed);
     }
+  }
+  // Nothing waits any more but what realloc() freed last.
+  void Settle() {
+    for (const Freed& freed : waiting_) Free(freed.start, freed.bytes);
+    waiting_.clear();
   }
 
   // The address that the thread's cache would hand out, or 0. realloc() does not ask it.
   uint64_t Cached(uint64_t bytes, bool is_realloc) {
     if (is_realloc) return 0;
-    FreeHeld();
+    if (held_.bytes != 0) waiting_.push_back(std::exchange(held_, {}));
+    Settle();
     return HasCached(bytes) ? NewestCached(bytes) + kHeaderBytes : 0;
   }
-  void TakeCached(uint64_t bytes) { --caches_[bytes / 16].count; }
+  void TakeCached(uint64_t bytes) {
+    if (HasCached(bytes)) --caches_[bytes / 16].count;
+  }
   // Hands out a chunk without asking the cache.
   Chunk Take(uint64_t bytes, bool is_realloc) {
-    const Chunk held = std::exchange(held_, {});
+    Settle();
+    const Freed held = std::exchange(held_, {});
     return is_realloc && held.bytes != 0 ? Reallocate(held.start, held.bytes, bytes) : Take(bytes);
   }
   // It was neither `refused`, which Take() returned, nor what the cache had, if it was asked, but this
   // address.
   void Correct(const Chunk& refused, bool was_cached, uint64_t address, uint64_t bytes) {
     Return(refused);
-    if (was_cached && HasCached(bytes)) TakeCached(bytes);
+    if (was_cached) TakeCached(bytes);
     Claim(address - kHeaderBytes, bytes);
   }
 
  private:
+  template <typename Coder>
+  friend class GlibcStateCodec;
+
   static constexpr uint64_t kHeaderBytes = 16;  // from a chunk's start to the address
   static constexpr uint64_t kLeast = 32;        // bytes of a chunk
   static constexpr uint64_t kMostBytes = uint64_t{1} << 46;
@@ -94,15 +112,14 @@ class GlibcModel {
   static constexpr size_t kMostSearched = 64;
   static constexpr int kMostSorted = 10000;
 
+  struct Freed {
+    uint64_t start = 0, bytes = 0;
+  };
   struct Cache {
-    std::array<uint64_t, kMostCached> starts;  // newest last
+    std::array<uint64_t, kMostCached> starts = {};  // newest last
     size_t count = 0;
   };
 
-  void FreeHeld() {
-    const Chunk held = std::exchange(held_, {});
-    if (held.bytes != 0) Free(held.start, held.bytes);
-  }
   Chunk Take(uint64_t bytes) {
     if (bytes <= kMostFast && !fast_[bytes / 16].empty()) return TakeFast(bytes);
     if (bytes < FreeChunks::kLarge) {
@@ -124,7 +141,6 @@ class GlibcModel {
   }
 
   void Free(uint64_t start, uint64_t bytes) {
-    if (!IsPossible(start)) return;
     if (IsCacheable(bytes) && caches_[bytes / 16].count < kMostCached) {
       Cache& cache = caches_[bytes / 16];
       cache.starts[cache.count++] = start;
@@ -183,6 +199,7 @@ class GlibcModel {
         has_fast_ = true;
         break;
       case Source::kSmall:
+        Carve(chunk.start, chunk.start + chunk.bytes);
         free_.AddBack(FreeChunks::BinOf(chunk.bytes), chunk.start, chunk.bytes);
         break;
       case Source::kTop:
@@ -327,26 +344,14 @@ class GlibcModel {
   uint64_t Merge(uint64_t start, uint64_t bytes) {
     const uint64_t end = start + bytes;
     if (start >= top_ && start < top_end_) return 0;
-    FreeChunks::Neighbours around = free_.Around(start);
-    if (around.behind != FreeChunks::kNone && free_.Get(around.behind).start < end) {
-      Carve(start, end);
-      around = free_.Around(start);
-    }
-    if (around.before != FreeChunks::kNone) {
-      start = free_.Get(around.before).start;
-      free_.Remove(around.before);
-    }
     if (end == top_) {
-      top_ = start;
+      Carve(start, end);
+      top_ = free_.TakeEndingAt(start);
       return top_end_ - top_;
     }
-    if (around.behind == FreeChunks::kNone || free_.Get(around.behind).start != end) {
-      free_.AddFront(FreeChunks::kUnsorted, start, end - start);
-      return end - start;
-    }
-    free_.SetStart(around.behind, start);
-    free_.MoveToUnsorted(around.behind);
-    return free_.Get(around.behind).bytes;
+    if (const uint64_t merged = free_.Merge(start, end); merged != 0) return merged;
+    Carve(start, end);
+    return free_.Merge(start, end);
   }
   void Consolidate() {
     if (!has_fast_) return;
@@ -376,8 +381,9 @@ class GlibcModel {
   bool has_fast_ = false;
   FreeChunks free_;
   uint64_t top_ = 0, top_end_ = 0;
-  uint64_t remainder_ = 0;  // of the last small chunk that was cut from a larger one
-  Chunk held_;
+  uint64_t remainder_ = 0;      // of the last small chunk that was cut from a larger one
+  Freed held_;                  // by realloc(); 0 bytes: nothing
+  std::vector<Freed> waiting_;  // the oldest first
   uint64_t map_from_ = kTopPad, trim_from_ = kTopPad;
 };
 

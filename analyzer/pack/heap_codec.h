@@ -7,11 +7,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "analyzer/pack/allocator_model.h"
 #include "analyzer/pack/codec_state.h"
 #include "analyzer/pack/far_address.h"
 #include "analyzer/pack/guess.h"
+#include "analyzer/pack/heap_tracker.h"
 #include "analyzer/pack/malloc_codec.h"
 #include "analyzer/pack/object_model.h"
 
@@ -22,12 +26,24 @@ class HeapCodec {
  public:
   HeapCodec(CodecState<Coder>* state, int table_bits)
       : state_(*state),
+        table_bits_(table_bits),
         malloc_(state, &far_addresses_),
         free_guesses_{Classes(table_bits), Classes(table_bits - 1), Classes(table_bits - 2)},
         unknown_guesses_{GuessTable<uint64_t>(table_bits - 2), GuessTable<uint64_t>(table_bits - 2)} {}
 
   // From version 5 on.
   void ImitateGlibc() { malloc_.ImitateGlibc(); }
+  // Then too, before the first record: what the heap was, or nullptr. False at damage.
+  bool CodeStart(const HeapStart* start) {
+    elders_.emplace(kElderTableBits);
+    elder_guesses_.emplace(table_bits_);
+    if (!flags_.Flag(state_.coder, start != nullptr, kHasStart)) elders_.reset();
+    if (!elders_.has_value()) return true;
+    start_ = start;
+    const bool is_good = malloc_.CodeStart(start == nullptr ? nullptr : &start->malloc);
+    state_.Charge(PackColumn::kHeapStart);
+    return is_good;
+  }
   const ObjectModel& objects() const { return objects_; }
 
   // The address of an allocation whose size is known. `place`: its line of code.
@@ -83,7 +99,7 @@ class HeapCodec {
       r->is_realloc = after_realloc_ =
           flags_.Flag(state_.coder, r->is_realloc, kReallocFree + (state_.history[0] >> 32) % kReallocFlags);
       if (is_unknown) {
-        malloc_.OnUnknownFree(r->address, r->is_realloc);
+        malloc_.OnUnknownFree(r->address, last_elder_units_, r->is_realloc);
       } else {
         malloc_.OnFree(r->address, *bytes, slack, r->is_realloc);
       }
@@ -134,6 +150,9 @@ class HeapCodec {
   static constexpr size_t kOrders = 3;
   static constexpr size_t kSources = kOrders + 3;
   static constexpr size_t kReallocFlags = 1024;
+  static constexpr int kElderTableBits = 12;
+  // The last 8 are remembered: each multiplication shifts by 8 bits.
+  static constexpr uint64_t kElderHistoryFactor = 0x2545f4914f6cdd1du << 8;
   using Classes = GuessTable<uint32_t>;
   using Hits = std::array<uint32_t, kSources>;  // of each source, 1 bit each
 
@@ -145,6 +164,7 @@ class HeapCodec {
     kTensorFillsObject,
     kUnknownTensor,
     kGoneTensorFreed,
+    kHasStart,
     kFlagCount,
   };
   enum NumberContext : size_t {
@@ -166,6 +186,27 @@ class HeapCodec {
     pymalloc_.OnAlloc(r->bytes, r->address);
   }
 
+  // Units of the chunk of an object from before this block, which follow those freed before it.
+  void CodeElderUnits(uint64_t address) {
+    if (!elders_.has_value()) return;
+    uint32_t units = 0;
+    if (start_ != nullptr && elder_ < start_->elders.size() && start_->elders[elder_].address == address)
+      units = start_->elders[elder_++].units;
+    Guess<uint32_t>* const guess = elder_guesses_->At(elder_history_ * 0x9e3779b97f4a7c15u);
+    const bool is_guessed = guess->Exists() && elder_flags_.Flag(state_.coder, units == guess->value,
+                                                                 &guess->chance, guess->Trust());
+    if (is_guessed) {
+      units = guess->value;
+    } else {
+      units = static_cast<uint32_t>(elders_->Number(state_.coder, units, HashOf(last_elder_units_, 0),
+                                                    HashOf(last_elder_units_, elder_before_), 8));
+    }
+    guess->Learn(units);
+    if (units < 2) units = 0;
+    elder_history_ = elder_history_ * kElderHistoryFactor + units;
+    elder_before_ = std::exchange(last_elder_units_, units);
+  }
+
   // Of another thread, or from before this block: what followed the last such address before, or the address.
   void CodeUnknownFree(PackedRecord* r, Heap heap) {
     std::array<uint64_t, 2>& last = last_unknown_[static_cast<size_t>(heap)];
@@ -173,6 +214,16 @@ class HeapCodec {
                                                      unknown_guesses_[1].At(HashOf(last[0], 0))};
     uint64_t address = 0;
     bool is_guessed = false;
+    if (heap == Heap::kMalloc) {
+      const uint32_t units_before = last_elder_units_;
+      CodeElderUnits(r->address);
+      if (units_before != 0) {
+        address = last[0] + uint64_t{units_before} * 16;
+        is_guessed = unknown_flags_.Flag(state_.coder, address == r->address, &next_elder_,
+                                         2 * kTrusts + (next_elders_ & 255));
+        next_elders_ = next_elders_ << 1 | (is_guessed ? 1 : 0);
+      }
+    }
     for (size_t i = 0; i < 2 && !is_guessed; ++i) {
       Guess<uint64_t>& guess = *guesses[i];
       if (!guess.Exists() || (i == 1 && guess.value == guesses[0]->value && guesses[0]->Exists())) continue;
@@ -266,6 +317,7 @@ class HeapCodec {
   }
 
   CodecState<Coder>& state_;
+  const int table_bits_;
   ObjectModel objects_;
   FarAddresses far_addresses_;
   MallocCodec<Coder> malloc_;
@@ -275,7 +327,7 @@ class HeapCodec {
   std::vector<Chance> source_chances_ = std::vector<Chance>(kSources * 256);
   std::array<Chance, PymallocModel::kClasses> pymalloc_class_flags_;
   MixedFlags pymalloc_flags_{256};
-  MixedFlags unknown_flags_{2 * kTrusts};
+  MixedFlags unknown_flags_{2 * kTrusts + 256};
   MixedFlags repeat_flags_{2 * 256};
   std::array<Chance, 2 * 16> repeat_chances_;
   std::array<uint32_t, 2> repeat_hits_ = {};
@@ -287,6 +339,15 @@ class HeapCodec {
   Hits hits_ = {}, tensor_hits_ = {};
   uint32_t gone_tensor_ = kNoObject;  // since the last free
   size_t unknown_width_ = 0;
+  const HeapStart* start_ = nullptr;    // packer only
+  std::optional<MixedNumbers> elders_;  // when there is a start
+  std::optional<GuessTable<uint32_t>> elder_guesses_;
+  MixedFlags elder_flags_{kTrusts};
+  size_t elder_ = 0;
+  uint64_t elder_history_ = 0;
+  uint32_t last_elder_units_ = 0, elder_before_ = 0;
+  Chance next_elder_;  // lies behind the last one
+  uint32_t next_elders_ = 0;
   uint64_t last_in_address_ = 0, last_tensor_ = 0;
   uint32_t pymalloc_hits_ = 0, unknowns_ = 0;
   bool after_realloc_ = false;

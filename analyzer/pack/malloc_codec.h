@@ -14,6 +14,7 @@
 #include "analyzer/pack/codec_state.h"
 #include "analyzer/pack/far_address.h"
 #include "analyzer/pack/glibc_model.h"
+#include "analyzer/pack/glibc_state.h"
 #include "analyzer/pack/mixed_model.h"
 
 namespace plateau {
@@ -26,6 +27,11 @@ class MallocCodec {
 
   // From version 5 on.
   void ImitateGlibc() { glibc_.emplace(); }
+  // What is free before the first event. False at damage.
+  bool CodeStart(const GlibcModel* start) {
+    if (start != nullptr) *glibc_ = *start;
+    return GlibcStateCodec<Coder>(&state_.coder).Code(&*glibc_);
+  }
 
   // The address of an allocation whose class and size are known. Returns by how many units of 16 its chunk is
   // larger than it need be.
@@ -42,11 +48,11 @@ class MallocCodec {
     bins_.OnFree(bytes, address);
     if (glibc_.has_value()) glibc_->OnFree(address, GlibcModel::ChunkBytes(bytes) + slack * 16u, is_realloc);
   }
-  // Of an object whose size is not known.
-  void OnUnknownFree(uint64_t address, bool is_realloc) {
+  // Of an object that was not born here. `units`: of 16 that its chunk has, 0 when that is not known.
+  void OnUnknownFree(uint64_t address, uint32_t units, bool is_realloc) {
     last_freed_ = address;
     bins_.OnUnknownFree(address);
-    if (glibc_.has_value()) glibc_->OnFree(address, 0, is_realloc);
+    if (glibc_.has_value()) glibc_->OnFree(address, uint64_t{units} * 16, is_realloc);
   }
 
  private:

@@ -47,6 +47,7 @@ enum class PackColumn : uint8_t {
   kAddress,
   kObject,  // which object is freed
   kUnknownFree,
+  kHeapStart,  // what is free before the first event
   kTimeFlag,
   kTime,
   kNodeParent,
@@ -63,6 +64,7 @@ inline constexpr std::array<const char*, kPackColumns> kPackColumnNames = {"kind
                                                                            "address",
                                                                            "object",
                                                                            "unknown free",
+                                                                           "heap at the start",
                                                                            "time flag",
                                                                            "time",
                                                                            "node parent",

@@ -45,6 +45,8 @@ class RecordCodec {
   RecordCodec(const RecordCodec&) = delete;
   RecordCodec& operator=(const RecordCodec&) = delete;
 
+  // From version 5 on, before the first record: what the heap was, or nullptr. False at damage.
+  bool CodeStart(const HeapStart* start) { return heap_.CodeStart(start); }
   // Packs *record, or unpacks into it. False at damage.
   bool Code(PackedRecord* r) {
     if (state_.AfterNode()) {

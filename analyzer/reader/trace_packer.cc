@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "analyzer/base/progress.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/pack/column_codec.h"
+#include "analyzer/pack/heap_tracker.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/reader/trace_reader.h"
 #include "preload/trace/checksum.h"
@@ -94,8 +96,9 @@ class Packer {
     PLATEAU_RETURN_IF_ERROR(file_.Open());
     PLATEAU_RETURN_IF_ERROR(file_.Write(&header, trace::kPackedHeaderBytes));
     Progress progress(absl::StrCat("packing ", reader_.path()), reader_.summary().file_bytes);
-    const std::vector<Group> groups = FindGroups();
+    std::vector<Group> groups = FindGroups();
     const size_t workers = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostWorkers);
+    PLATEAU_RETURN_IF_ERROR(FindHeapStarts(workers, &groups));
     for (size_t begin = 0; begin < groups.size(); begin += workers) {
       std::vector<std::future<absl::StatusOr<Packed>>> packing;
       for (size_t i = begin; i < std::min(begin + workers, groups.size()); ++i) {
@@ -122,6 +125,11 @@ class Packer {
     const StreamIndex* stream;
     size_t begin, end;
     uint32_t seq;
+    std::unique_ptr<HeapStart> start;  // of all but a stream's first
+  };
+  struct LoadedGroup {
+    std::vector<LoadedBlock> blocks;
+    std::vector<EventsPayload> parts;
   };
   struct Packed {
     trace::BlockHeader header{};
@@ -147,7 +155,7 @@ class Packer {
         size_t end = begin;
         while (end < stream.blocks.size() && (end == begin || bytes < most))
           bytes += RawBytes(stream.blocks[end++]);
-        groups.push_back({&stream, begin, end, seq++});
+        groups.push_back({&stream, begin, end, seq++, nullptr});
         begin = end;
         left -= bytes;
       }
@@ -155,21 +163,53 @@ class Packer {
     return groups;
   }
 
-  // Called by several threads at once.
+  // What each group's heap is at its start: one pass over the streams that become several.
+  absl::Status FindHeapStarts(size_t workers, std::vector<Group>* groups) const {
+    std::vector<std::future<absl::Status>> tracking;
+    for (size_t begin = 0, end; begin < groups->size(); begin = end) {
+      for (end = begin + 1; end < groups->size() && (*groups)[end].seq != 0;) ++end;
+      if (end == begin + 1) continue;
+      if (tracking.size() >= workers) PLATEAU_RETURN_IF_ERROR(tracking[tracking.size() - workers].get());
+      tracking.push_back(std::async(std::launch::async, [this, groups, begin, end] {
+        return TrackStream(&(*groups)[begin], end - begin);
+      }));
+    }
+    for (std::future<absl::Status>& one : tracking) {
+      if (one.valid()) PLATEAU_RETURN_IF_ERROR(one.get());
+    }
+    return absl::OkStatus();
+  }
+  // Called by several threads at once, as the following.
+  absl::Status TrackStream(Group* groups, size_t count) const {
+    HeapTracker tracker;
+    for (size_t i = 0; i < count; ++i) {
+      PLATEAU_ASSIGN_OR_RETURN(const LoadedGroup loaded, Load(groups[i]));
+      HeapStart start = tracker.Follow(loaded.parts, i + 1 == count);
+      if (i > 0) groups[i].start = std::make_unique<HeapStart>(std::move(start));
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<LoadedGroup> Load(const Group& group) const {
+    LoadedGroup loaded;
+    loaded.blocks.resize(group.end - group.begin);
+    for (size_t i = 0; i < loaded.blocks.size(); ++i) {
+      LoadedBlock& block = loaded.blocks[i];
+      PLATEAU_RETURN_IF_ERROR(reader_.Load(group.stream->blocks[group.begin + i], &block));
+      loaded.parts.push_back({block.header.first_tsc, block.payload, block.header.delta_rules});
+    }
+    return loaded;
+  }
   absl::StatusOr<Packed> Pack(const Group& group) const {
     Packed packed;
-    std::vector<LoadedBlock> blocks(group.end - group.begin);
-    std::vector<EventsPayload> parts;
     bool is_heap_only = true;
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      LoadedBlock& block = blocks[i];
-      PLATEAU_RETURN_IF_ERROR(reader_.Load(group.stream->blocks[group.begin + i], &block));
-      parts.push_back({block.header.first_tsc, block.payload, block.header.delta_rules});
+    PLATEAU_ASSIGN_OR_RETURN(const LoadedGroup loaded, Load(group));
+    for (const LoadedBlock& block : loaded.blocks) {
       packed.bytes_read += block.header.payload_bytes;
       is_heap_only &= trace::IsHeapOnly(block.header);
     }
-    PLATEAU_ASSIGN_OR_RETURN(PackedColumns columns,
-                             PackColumns(parts, options_.count_costs ? &packed.costs : nullptr));
+    PLATEAU_ASSIGN_OR_RETURN(
+        PackedColumns columns,
+        PackColumns(loaded.parts, options_.count_costs ? &packed.costs : nullptr, group.start.get()));
     packed.payload = std::move(columns.bytes);
     trace::BlockHeader& header = packed.header;
     header.magic = trace::kBlockMagic;
@@ -182,7 +222,7 @@ class Packer {
     header.payload_bytes = static_cast<uint32_t>(packed.payload.size());
     header.record_count = columns.record_count;
     header.first_tsc = columns.first_tsc;
-    header.last_tsc = blocks.back().header.last_tsc;
+    header.last_tsc = loaded.blocks.back().header.last_tsc;
     header.raw_bytes = columns.raw_bytes;
     header.crc32c = trace::Crc32c(trace::Crc32c(0, &header, sizeof(header)), packed.payload.data(),
                                   packed.payload.size());

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/pack/heap_tracker.h"
 #include "gtest/gtest.h"
 #include "preload/trace/decoder.h"
 #include "tests/support/sample_block.h"
@@ -282,6 +283,95 @@ TEST(ColumnCodecTest, StepsOfALoopCostLittleAfterTheFirst) {
   const size_t one = steps(1), twenty = steps(20);
   EXPECT_GT(one, 500u);
   EXPECT_LT(twenty, 3 * one);
+}
+
+// Fills two blocks of one stream with what a program does whose malloc is glibc's: the second begins with a
+// heap full of holes and frees objects of the first.
+void FillTwoBlocks(SampleBlock* first, SampleBlock* second) {
+  struct Object {
+    uint64_t address, chunk_bytes;
+  };
+  GlibcModel malloc;
+  malloc.Correct({}, false, 0x55550010, 32);
+  std::mt19937_64 random(1);
+  std::vector<Object> live;
+  for (SampleBlock* block : {first, second}) {
+    while (block->writer.room() > 64) {
+      if (live.size() < 1000 || random() % 2 == 0) {
+        const uint64_t bytes = 1 + random() % 700;
+        const uint64_t need = GlibcModel::ChunkBytes(bytes);
+        Object object = {malloc.Cached(need, false), need};
+        if (object.address != 0) {
+          malloc.TakeCached(need);
+        } else {
+          const GlibcModel::Chunk chunk = malloc.Take(need, false);
+          object = {chunk.address(), chunk.bytes};
+        }
+        live.push_back(object);
+        ASSERT_TRUE(block->writer.Alloc({object.address, bytes, 7, false}));
+      } else {
+        std::swap(live[random() % live.size()], live.back());
+        ASSERT_TRUE(block->writer.Free({live.back().address, false}));
+        malloc.OnFree(live.back().address, live.back().chunk_bytes, false);
+        live.pop_back();
+      }
+    }
+  }
+}
+
+TEST(ColumnCodecTest, AddressesAreForeseenAlsoInALaterBlock) {
+  SampleBlock first(1, 0, 1000, 100000), second(1, 1, 1000, 100000);
+  FillTwoBlocks(&first, &second);
+  HeapTracker tracker;
+  (void)tracker.Follow({{1000, first.payload()}}, false);
+  const HeapStart start = tracker.Follow({{1000, second.payload()}}, true);
+  EXPECT_GT(start.elders.size(), 500u);
+  PackCosts costs = {}, costs_untold = {};
+  const auto packed = PackColumns({{1000, second.payload()}}, &costs, &start);
+  const auto untold = PackColumns({{1000, second.payload()}}, &costs_untold);
+  ASSERT_TRUE(packed.ok());
+  ASSERT_TRUE(untold.ok());
+  const auto bits = [](const PackCosts& all, PackColumn column) { return all[static_cast<size_t>(column)]; };
+  EXPECT_LT(bits(costs, PackColumn::kAddress), 0.01 * packed->record_count);
+  EXPECT_LT(20 * bits(costs, PackColumn::kAddress), bits(costs_untold, PackColumn::kAddress));
+  EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, second.payload()));
+  EXPECT_EQ(Texts(1000, Unpacked(*untold)), Texts(1000, second.payload()));
+}
+
+TEST(ColumnCodecTest, AHeapOfAnotherProgramCostsBytesAndNoRecords) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    SampleBlock first, second, third;
+    FillLikeAProgram(seed, &first);
+    FillLikeAProgram(seed + 100, &second);
+    FillLikeAProgram(seed + 200, &third);
+    HeapTracker tracker;
+    (void)tracker.Follow({{1000, first.payload()}}, false);
+    const HeapStart start = tracker.Follow({{1000, second.payload()}}, false);
+    for (const SampleBlock* block : {&second, &third}) {
+      const auto packed = PackColumns({{1000, block->payload()}}, nullptr, &start);
+      ASSERT_TRUE(packed.ok());
+      EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block->payload())) << "seed " << seed;
+    }
+  }
+}
+
+TEST(ColumnCodecTest, ADamagedHeapAtTheStartIsSurvived) {
+  SampleBlock first(1, 0, 1000, 20000), second(1, 1, 1000, 3000);
+  FillTwoBlocks(&first, &second);
+  HeapTracker tracker;
+  (void)tracker.Follow({{1000, first.payload()}}, false);
+  const HeapStart start = tracker.Follow({{1000, second.payload()}}, true);
+  const auto packed = PackColumns({{1000, second.payload()}}, nullptr, &start);
+  ASSERT_TRUE(packed.ok());
+  for (size_t i = 1; i < packed->bytes.size(); i += 1 + i / 40) {
+    std::string damaged = packed->bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x5a);
+    const auto raw = UnpackColumns(HeaderOf(*packed), damaged);
+    if (raw.ok()) {
+      EXPECT_LE(raw->size(), 16 * packed->raw_bytes + 1024);
+    }
+    EXPECT_FALSE(UnpackColumns(HeaderOf(*packed), damaged.substr(0, i)).ok()) << i;
+  }
 }
 
 TEST(ColumnCodecTest, DamagedInputIsNotPacked) {

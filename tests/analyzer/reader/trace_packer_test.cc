@@ -96,6 +96,22 @@ TEST(TracePackerTest, GroupsOfAStreamHaveAboutTheSameSize) {
   for (const BlockRef& ref : blocks) EXPECT_NEAR(ref.header.record_count, 17500, 1000);
 }
 
+// Objects of one group are freed in the next, and the heap goes on where it was.
+TEST(TracePackerTest, RecordsOfSeveralGroupsSurvive) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) {
+    const auto address = [](int n) { return std::to_string(0x55550010 + n % 3000 * 112); };
+    if (i >= 3000) text += "free address=" + address(i) + "\n";
+    text += "alloc address=" + address(i) + " bytes=100 stack=" + std::to_string(i % 3 + 1) + "\n";
+    if (i % 500 == 499) text += "seal\n";
+  }
+  const std::string path = WriteTemporary("several.plt", TraceFromText(text));
+  const std::vector<std::string> before = Records(path);
+  ASSERT_TRUE(PackTrace(path, {.payload_bytes = 16384}).ok());
+  EXPECT_GT((*TraceReader::Open(path))->streams()[0].blocks.size(), 3u);
+  EXPECT_EQ(Records(path), before);
+}
+
 TEST(TracePackerTest, OpenBlocksOfAKilledProcessArePackedToo) {
   const std::string path =
       WriteTemporary("killed.plt", TraceFromText("header pid=4194304\nalloc address=0x10 bytes=10001\nseal\n"
