@@ -13,6 +13,7 @@
 
 #include "analyzer/pack/allocator_model.h"
 #include "analyzer/pack/codec_state.h"
+#include "analyzer/pack/elder_units.h"
 #include "analyzer/pack/far_address.h"
 #include "analyzer/pack/guess.h"
 #include "analyzer/pack/heap_tracker.h"
@@ -35,10 +36,8 @@ class HeapCodec {
   void ImitateGlibc() { malloc_.ImitateGlibc(); }
   // Then too, before the first record: what the heap was, or nullptr. False at damage.
   bool CodeStart(const HeapStart* start) {
-    elders_.emplace(kElderTableBits);
-    elder_guesses_.emplace(table_bits_);
-    if (!flags_.Flag(state_.coder, start != nullptr, kHasStart)) elders_.reset();
-    if (!elders_.has_value()) return true;
+    if (!flags_.Flag(state_.coder, start != nullptr, kHasStart)) return true;
+    elders_.emplace(table_bits_);
     start_ = start;
     const bool is_good = malloc_.CodeStart(start == nullptr ? nullptr : &start->malloc);
     state_.Charge(PackColumn::kHeapStart);
@@ -150,9 +149,6 @@ class HeapCodec {
   static constexpr size_t kOrders = 3;
   static constexpr size_t kSources = kOrders + 3;
   static constexpr size_t kReallocFlags = 1024;
-  static constexpr int kElderTableBits = 12;
-  // The last 8 are remembered: each multiplication shifts by 8 bits.
-  static constexpr uint64_t kElderHistoryFactor = 0x2545f4914f6cdd1du << 8;
   using Classes = GuessTable<uint32_t>;
   using Hits = std::array<uint32_t, kSources>;  // of each source, 1 bit each
 
@@ -192,19 +188,8 @@ class HeapCodec {
     uint32_t units = 0;
     if (start_ != nullptr && elder_ < start_->elders.size() && start_->elders[elder_].address == address)
       units = start_->elders[elder_++].units;
-    Guess<uint32_t>* const guess = elder_guesses_->At(elder_history_ * 0x9e3779b97f4a7c15u);
-    const bool is_guessed = guess->Exists() && elder_flags_.Flag(state_.coder, units == guess->value,
-                                                                 &guess->chance, guess->Trust());
-    if (is_guessed) {
-      units = guess->value;
-    } else {
-      units = static_cast<uint32_t>(elders_->Number(state_.coder, units, HashOf(last_elder_units_, 0),
-                                                    HashOf(last_elder_units_, elder_before_), 8));
-    }
-    guess->Learn(units);
-    if (units < 2) units = 0;
-    elder_history_ = elder_history_ * kElderHistoryFactor + units;
-    elder_before_ = std::exchange(last_elder_units_, units);
+    last_elder_units_ = elders_->Code(state_.coder, units);
+    if (last_elder_units_ < 2) last_elder_units_ = 0;
   }
 
   // Of another thread, or from before this block: what followed the last such address before, or the address.
@@ -339,13 +324,10 @@ class HeapCodec {
   Hits hits_ = {}, tensor_hits_ = {};
   uint32_t gone_tensor_ = kNoObject;  // since the last free
   size_t unknown_width_ = 0;
-  const HeapStart* start_ = nullptr;    // packer only
-  std::optional<MixedNumbers> elders_;  // when there is a start
-  std::optional<GuessTable<uint32_t>> elder_guesses_;
-  MixedFlags elder_flags_{kTrusts};
+  const HeapStart* start_ = nullptr;  // packer only
+  std::optional<ElderUnits> elders_;  // when there is a start
   size_t elder_ = 0;
-  uint64_t elder_history_ = 0;
-  uint32_t last_elder_units_ = 0, elder_before_ = 0;
+  uint32_t last_elder_units_ = 0;
   Chance next_elder_;  // lies behind the last one
   uint32_t next_elders_ = 0;
   uint64_t last_in_address_ = 0, last_tensor_ = 0;
