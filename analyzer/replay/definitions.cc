@@ -73,6 +73,8 @@ struct Harvest {
   uint64_t last_tsc = 0;
   uint64_t records = 0;
   uint64_t events = 0;
+  bool is_loaded = true;
+  reader::ReadSummary damage;
 };
 
 // Damaged runs end the record; an address space has no more than 2^52 pages.
@@ -202,12 +204,24 @@ class Collector {
     if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     threads = static_cast<int>(std::min<size_t>(threads, std::max<size_t>(1, blocks.size() / 4)));
     Progress progress(absl::StrCat("definitions of ", reader_.path()), bytes);
+    // Merged in the order of the blocks, whoever has read them: of two definitions of one number, which only
+    // damage can make, always the same counts.
+    std::vector<std::unique_ptr<Harvest>> read(blocks.size());
+    size_t merged = 0;
+    std::mutex mutex;
     std::atomic<size_t> next{0};
     const auto work = [&] {
       reader::LoadedBlock block;
       for (size_t i; (i = next.fetch_add(1)) < blocks.size();) {
-        ReadBlock(*blocks[i], &block);
+        auto harvest = std::make_unique<Harvest>();
+        ReadBlock(*blocks[i], &block, harvest.get());
         progress.Add(blocks[i]->header.payload_bytes);
+        const std::lock_guard lock(mutex);
+        read[i] = std::move(harvest);
+        for (; merged < read.size() && read[merged] != nullptr; ++merged) {
+          Merge(*blocks[merged], std::move(*read[merged]));
+          read[merged].reset();
+        }
       }
     };
     std::vector<std::thread> helpers;
@@ -227,25 +241,20 @@ class Collector {
     return harvest;
   }
 
-  void ReadBlock(const reader::BlockRef& ref, reader::LoadedBlock* block) {
-    Harvest harvest;
+  // On any thread.
+  void ReadBlock(const reader::BlockRef& ref, reader::LoadedBlock* block, Harvest* harvest) {
     const absl::Status status = reader_.Load(ref, block);
-    if (!status.ok()) {
-      const std::lock_guard lock(mutex_);
-      CountUnloadable(ref, status, &result_.summary);
-      return;
-    }
+    harvest->is_loaded = status.ok();
+    if (!status.ok()) return CountUnloadable(ref, status, &harvest->damage);
     trace::RecordReader records(block->header, block->payload);
-    harvest.last_tsc = ref.header.last_tsc;
+    harvest->last_tsc = ref.header.last_tsc;
     if (trace::HasPext()) {
-      HarvestAllByPext(ref.header.stream, &records, &harvest);
+      HarvestAllByPext(ref.header.stream, &records, harvest);
     } else {
-      HarvestAll<trace::JoinByShifts>(ref.header.stream, &records, &harvest);
+      HarvestAll<trace::JoinByShifts>(ref.header.stream, &records, harvest);
     }
-    const std::lock_guard lock(mutex_);
-    result_.summary.unknown_records += records.unknown_records();
-    if (records.damaged()) CountUnreadable(reader_, ref, records.offset(), &result_.summary);
-    Merge(ref, std::move(harvest));
+    harvest->unknown_records += records.unknown_records();
+    if (records.damaged()) CountUnreadable(reader_, ref, records.offset(), &harvest->damage);
   }
 
   template <typename Join>
@@ -273,13 +282,15 @@ class Collector {
     harvest->records += hot_records + nodes;
     harvest->events += hot_records;
     harvest->last_node = std::max(harvest->last_node, last_node);
-    harvest->last_tsc = std::max(harvest->last_tsc, last_tsc);  // time does not run backwards in a block
+    harvest->last_tsc = std::max(harvest->last_tsc, last_tsc);  // of a sound block its latest
   }
   PLATEAU_FOR_BMI2 void HarvestAllByPext(uint32_t stream, trace::RecordReader* records, Harvest* harvest) {
     HarvestAll<trace::JoinByPext>(stream, records, harvest);
   }
 
   void Merge(const reader::BlockRef& ref, Harvest&& harvest) {
+    result_.summary.Add(harvest.damage);
+    if (!harvest.is_loaded) return;
     result_.summary.records += harvest.records;
     result_.summary.unknown_records += harvest.unknown_records;
     drops_.Add(harvest.drops);
@@ -343,11 +354,10 @@ class Collector {
   void MergeNodes(const MeanwhileFunction& meanwhile) {
     result_.nodes.Resize(size_t{last_node_} + 1);
     std::atomic<bool> is_over{false};
-    std::thread beside;
-    if (meanwhile && last_node_ >= kManyNodes) beside = std::thread([&] { meanwhile(result_, is_over); });
+    std::jthread beside;  // joined also when there is no memory to merge with
+    if (meanwhile && last_node_ >= kManyNodes) beside = std::jthread([&] { meanwhile(result_, is_over); });
     result_.nodes.MergeEqual();
     is_over = true;
-    if (beside.joinable()) beside.join();
   }
 
   // Whether the value of a mark is the stack of its caller, by which loops and optimizers are told apart.
@@ -361,7 +371,6 @@ class Collector {
   }
 
   const reader::TraceReader& reader_;
-  std::mutex mutex_;
   Definitions result_;
   uint32_t last_node_ = 0;
   reader::DropCounts drops_;

@@ -12,8 +12,8 @@
 // whose memory is used again. Regions whose objects are gone are forgotten when the table of regions is full,
 // so it follows what is live.
 //
-// About 24 bytes an object where several share a page, 350 where one has 16 KiB for itself. Memory of
-// outgrown groups is kept for others of their size, so it follows the most that was ever live. Objects that
+// About 24 bytes an object where several share a page, 350 where one has 16 KiB for itself; up to 2 KiB for
+// one that is left of a full page. Memory of outgrown groups is kept for others of their size. Objects that
 // begin elsewhere than at a multiple of 16, as those of 8 bytes in some allocators, are in a map of their
 // own: 40 bytes each, and slower. Pointers into the table are valid until the next FindOrAdd() or Erase().
 // Addresses are of user space: only their lower 48 bits count. Not thread-safe.
@@ -200,7 +200,10 @@ class LiveTable {
         });
       }
     }
-    for (const auto& [address, object] : odd_) visit(address, object);
+    std::vector<uint64_t> odd;  // in an order that is always the same
+    for (const auto& [address, object] : odd_) odd.push_back(address);
+    std::sort(odd.begin(), odd.end());
+    for (const uint64_t address : odd) visit(address, odd_.find(address)->second);
   }
 
  private:

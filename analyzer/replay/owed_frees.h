@@ -25,6 +25,8 @@ class OwedFrees {
   void Add(uint64_t address, uint32_t stream, uint64_t now, uint64_t latest) {
     if (by_address_.size() >= kMaxAddresses) Purge(now);
     Entries& entries = by_address_[address];
+    Forget(entries, now);
+    if (entries.size() == kMostOfAnAddress) entries.erase(entries.begin());
     const auto later = [latest](const Owed& owed) { return owed.latest > latest; };
     entries.insert(std::find_if(entries.begin(), entries.end(), later), {latest, stream});
   }
@@ -59,6 +61,7 @@ class OwedFrees {
 
  private:
   static constexpr size_t kMaxAddresses = 1 << 16;
+  static constexpr size_t kMostOfAnAddress = 64;  // of more the earliest are forgotten
 
   struct Owed {
     uint64_t latest;

@@ -3,7 +3,7 @@
 // Python's small objects (ALLOC_IN) have a rate of their own: exact mode samples them too. Whatever is
 // recorded each time has the number kNotSampled, which costs least.
 //
-// At most 255: later ones share the last numbers. Not thread-safe.
+// At most 255: later ones share the last number of their kind. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_RATE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_RATE_TABLE_H_
 
@@ -47,17 +47,26 @@ class RateTable {
   uint8_t Number(const trace::RateRecord& rate) {
     if (rate.mode == trace::Mode::kExact || rate.sample_bytes == 0) return kNotSampled;
     has_sampling_ = true;
-    return Keep(rate);
+    return Keep(rate, kLastOfMalloc);
   }
   // exact_from_bytes does not count for them.
   uint8_t PythonNumber(uint64_t sample_bytes) {
-    return sample_bytes == 0 ? kNotSampled : Keep({trace::Mode::kDefault, UINT64_MAX, sample_bytes});
+    if (sample_bytes == 0) return kNotSampled;
+    return Keep({trace::Mode::kDefault, UINT64_MAX, sample_bytes}, kLastOfPython);
   }
-  uint8_t Keep(const trace::RateRecord& rate) {
-    if (rates_.size() == kNotSampled) rates_.pop_back();
-    rates_.push_back(rate);
-    return static_cast<uint8_t>(rates_.size() - 1);
+  // `last`: the number that it shares with those after it when the others are used up.
+  uint8_t Keep(const trace::RateRecord& rate, uint8_t last) {
+    if (rates_.size() < kLastOfMalloc) {
+      rates_.push_back(rate);
+      return static_cast<uint8_t>(rates_.size() - 1);
+    }
+    rates_.resize(kNotSampled);
+    rates_[last] = rate;
+    return last;
   }
+
+  static constexpr uint8_t kLastOfPython = kNotSampled - 1;
+  static constexpr uint8_t kLastOfMalloc = kNotSampled - 2;
 
   std::vector<trace::RateRecord> rates_;
   uint8_t current_ = kNotSampled;

@@ -155,6 +155,18 @@ class ReportBuilder {
   }
 
   // What was done to keep the size limit.
+  // Of default mode with --python-alloc=exact.
+  void AddEndOfEachPythonObject(const ProcessPass& pass) {
+    if (!pass.rows.has_pool[static_cast<size_t>(replay::Pool::kPython)] ||
+        pass.reader->header().python_sample_bytes != 0)
+      return;
+    const replay::TimedRate& first = pass.definitions.rates.front();
+    notes_.push_back(
+        absl::StrFormat("%s: each of Python's small objects was recorded until %.3g s, then they were "
+                        "sampled like the others",
+                        pass.reader->path(), pass.reader->SecondsSinceStart(first.tsc)));
+  }
+
   void AddLimitNotes(const ProcessPass& pass) {
     if (pass.replay.folded_events > 0) {
       notes_.push_back(absl::StrCat(pass.reader->path(), ": ", pass.replay.folded_events,
@@ -176,6 +188,7 @@ class ReportBuilder {
         notes_.push_back(absl::StrCat(pass.reader->path(),
                                       ": sampling was made coarser to keep the size limit, last period ",
                                       FormatBytes(last.rate.sample_bytes)));
+        AddEndOfEachPythonObject(pass);
       }
       if (last.rate.mode == trace::Mode::kFolded) {
         notes_.push_back(

@@ -240,10 +240,12 @@ double PeakRss(const ProcessPass& pass) {
 
 // The largest mean gap of samples, of whatever was sampled at any time.
 double LargestGap(const ProcessPass& pass) {
-  if (!pass.replay.has_sampling) return 0;
   const trace::FileHeader& header = pass.reader->header();
-  uint64_t gap = std::max(header.sample_bytes, header.python_sample_bytes);
-  for (const replay::TimedRate& rate : pass.definitions.rates) gap = std::max(gap, rate.rate.sample_bytes);
+  uint64_t gap = header.python_sample_bytes;
+  if (pass.replay.has_sampling) gap = std::max(gap, header.sample_bytes);
+  for (const replay::TimedRate& timed : pass.definitions.rates) {
+    if (timed.rate.mode != trace::Mode::kExact) gap = std::max(gap, timed.rate.sample_bytes);
+  }
   return static_cast<double>(gap);
 }
 

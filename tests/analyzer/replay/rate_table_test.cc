@@ -63,7 +63,9 @@ TEST(RateTableTest, MoreRatesThanNumbersShareTheLast) {
   RateTable rates(Header(Mode::kDefault, 16384, 1000, 1000));
   for (uint64_t i = 1; i <= 1000; ++i) rates.Add({Mode::kDefault, 16384, 1000 * i});
   EXPECT_LT(rates.current(), kNotSampled);
+  EXPECT_NEAR(rates.Weight(rates.current(), 100), WeightAt(100, 1000000), 1e-6);
   EXPECT_NEAR(rates.Weight(rates.python(), 100), WeightAt(100, 1000000), 1e-6);
+  EXPECT_EQ(rates.Weight(rates.current(), 16384), 1) << "not Python's, which has no such threshold";
 }
 
 }  // namespace

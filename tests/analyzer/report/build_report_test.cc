@@ -123,6 +123,47 @@ node node=1 parent=0 location=1
   EXPECT_THAT(model.leftovers, IsEmpty()) << "malloc's requests are all there";
 }
 
+// What it says of the smallest leak it could have seen is about the objects it did not record, too.
+TEST(BuildReport, SampledPythonSitesOfExactModeKnowWhatTheyCouldHaveMissed) {
+  const auto evidence = [](const std::string& header) {
+    const ReportModel model = Build("header " + header + R"( clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+code code=2 python=3011 line=12 file="/home/user/data.py" name="load_batch"
+python_location location=1 code=1
+python_location location=2 code=2
+node node=1 parent=0 location=1
+node node=2 parent=1 location=2
+@1000000 alloc address=0x10000000 bytes=100000000 stack=1
+for step 1 160
+  @{step*100000000 + 4000} alloc_in source=1 address={0x100000000 + step*0x1000} bytes=100 stack=2
+  @{step*100000000 + 50000000} free_in source=1 address={0x100000000 + step*0x1000}
+  @{step*100000000 + 90000000} mark kind=step value=1 name="SGD"
+end
+)");
+    for (const Site& site : model.sites) {
+      if (site.line == 12) return site.evidence;
+    }
+    return std::string();
+  };
+  const std::string each = evidence("mode=exact python_sample=0");
+  const std::string sampled = evidence("mode=exact python_sample=524288");
+  EXPECT_THAT(each, HasSubstr("A leak above 1.")) << "KiB a step";
+  EXPECT_THAT(sampled, HasSubstr("A leak above 16."));
+  EXPECT_EQ(sampled, evidence("mode=default sample=524288 exact_from=16384 python_sample=524288"));
+}
+
+TEST(BuildReport, TheEndOfEachPythonObjectIsSaid) {
+  const ReportModel model = Build(R"(
+header mode=default sample=524288 exact_from=16384 python_sample=0 clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000000 alloc_in source=1 address=0x70000 bytes=100 stack=1
+@2000000000 rate mode=default exact_from=65536 sample=2097152
+)");
+  EXPECT_THAT(model.recording.notes, Contains(HasSubstr("small objects was recorded until 2 s")));
+}
+
 TEST(BuildReport, ARecordingWithinItsLimitHasNoNoteAboutIt) {
   const ReportModel model = Build(R"(
 header mode=default sample=524288 exact_from=16384 clean_exit=1
