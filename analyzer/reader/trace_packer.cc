@@ -98,10 +98,14 @@ class Packer {
     Progress progress(absl::StrCat("packing ", reader_.path()), reader_.summary().file_bytes);
     std::vector<Group> groups = FindGroups();
     const size_t workers = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostWorkers);
-    PLATEAU_RETURN_IF_ERROR(FindHeapStarts(workers, &groups));
+    PLATEAU_RETURN_IF_ERROR(FindHeapStarts(&groups, 0, workers));
     for (size_t begin = 0; begin < groups.size(); begin += workers) {
+      const size_t end = std::min(begin + workers, groups.size());
+      std::future<absl::Status> tracking = std::async(std::launch::async, [this, &groups, end, workers] {
+        return FindHeapStarts(&groups, end, end + workers);
+      });
       std::vector<std::future<absl::StatusOr<Packed>>> packing;
-      for (size_t i = begin; i < std::min(begin + workers, groups.size()); ++i) {
+      for (size_t i = begin; i < end; ++i) {
         packing.push_back(std::async(std::launch::async, [this, &groups, i] { return Pack(groups[i]); }));
       }
       for (auto& one : packing) {  // in their order, so that the file does not depend on the machine
@@ -109,6 +113,8 @@ class Packer {
         PLATEAU_RETURN_IF_ERROR(Write(packed));
         progress.Add(packed.bytes_read);
       }
+      for (size_t i = begin; i < end; ++i) groups[i].start.reset();
+      PLATEAU_RETURN_IF_ERROR(tracking.get());
     }
     header.data_end = file_.bytes();
     PLATEAU_RETURN_IF_ERROR(file_.Rewrite(&header, trace::kPackedHeaderBytes));
@@ -125,7 +131,7 @@ class Packer {
     const StreamIndex* stream;
     size_t begin, end;
     uint32_t seq;
-    std::unique_ptr<HeapStart> start;  // of all but a stream's first
+    std::unique_ptr<HeapStart> start;  // of all but a stream's first, while it is needed
   };
   struct LoadedGroup {
     std::vector<LoadedBlock> blocks;
@@ -163,29 +169,17 @@ class Packer {
     return groups;
   }
 
-  // What each group's heap is at its start: one pass over the streams that become several.
-  absl::Status FindHeapStarts(size_t workers, std::vector<Group>* groups) const {
-    std::vector<std::future<absl::Status>> tracking;
-    for (size_t begin = 0, end; begin < groups->size(); begin = end) {
-      for (end = begin + 1; end < groups->size() && (*groups)[end].seq != 0;) ++end;
-      if (end == begin + 1) continue;
-      if (tracking.size() >= workers) PLATEAU_RETURN_IF_ERROR(tracking[tracking.size() - workers].get());
-      tracking.push_back(std::async(std::launch::async, [this, groups, begin, end] {
-        return TrackStream(&(*groups)[begin], end - begin);
-      }));
-    }
-    for (std::future<absl::Status>& one : tracking) {
-      if (one.valid()) PLATEAU_RETURN_IF_ERROR(one.get());
-    }
-    return absl::OkStatus();
-  }
-  // Called by several threads at once, as the following.
-  absl::Status TrackStream(Group* groups, size_t count) const {
-    HeapTracker tracker;
-    for (size_t i = 0; i < count; ++i) {
-      PLATEAU_ASSIGN_OR_RETURN(const LoadedGroup loaded, Load(groups[i]));
-      HeapStart start = tracker.Follow(loaded.parts, i + 1 == count);
-      if (i > 0) groups[i].start = std::make_unique<HeapStart>(std::move(start));
+  // What the heap is at the start of groups begin..end, those that there are. For all groups in turn, each
+  // once; while those before are packed, so that no more than a few are known at a time.
+  absl::Status FindHeapStarts(std::vector<Group>* groups, size_t begin, size_t end) {
+    for (size_t i = begin; i < std::min(end, groups->size()); ++i) {
+      Group& group = (*groups)[i];
+      const bool is_last = i + 1 == groups->size() || (*groups)[i + 1].seq == 0;
+      if (group.seq == 0) tracker_ = std::make_unique<HeapTracker>();
+      if (group.seq == 0 && is_last) continue;
+      PLATEAU_ASSIGN_OR_RETURN(const LoadedGroup loaded, Load(group));
+      HeapStart start = tracker_->Follow(loaded.parts, is_last);
+      if (group.seq != 0) group.start = std::make_unique<HeapStart>(std::move(start));
     }
     return absl::OkStatus();
   }
@@ -199,6 +193,7 @@ class Packer {
     }
     return loaded;
   }
+  // Called by several threads at once.
   absl::StatusOr<Packed> Pack(const Group& group) const {
     Packed packed;
     bool is_heap_only = true;
@@ -241,6 +236,7 @@ class Packer {
   const PackOptions& options_;
   PackResult* const result_;
   NewFile file_;
+  std::unique_ptr<HeapTracker> tracker_;  // of the stream that FindHeapStarts() is at
 };
 
 bool IsPacked(const TraceReader& reader) {
