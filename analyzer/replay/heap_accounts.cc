@@ -9,6 +9,10 @@ namespace {
 // How many changes ahead the row of a stack is looked up.
 constexpr size_t kIndexDistance = 24;
 constexpr size_t kRowDistance = 12;
+// How many runs of deaths, and how many sampled changes, wait to be told together.
+constexpr size_t kMostToTell = 256;
+
+constexpr uint32_t Number(ChangeKind kind) { return static_cast<uint32_t>(kind); }
 
 }  // namespace
 
@@ -17,7 +21,7 @@ HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions*
     : definitions_(*definitions),
       options_(*options),
       rates_(reader.header()),
-      totals_(definitions->nodes.size()),
+      stacks_(definitions->nodes.size()),
       observer_(options->observer) {
   result_.buckets.resize(options->bucket_ends.size() + 1);
   result_.ledger.resize(definitions->ledger.size());
@@ -25,32 +29,135 @@ HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions*
 
 // ---- Amounts ----
 
-// Bytes of one object that stands for several when it was sampled; a growth has no count of its own.
-inline void HeapAccounts::Born(const Change& change, uint64_t bytes) {
-  const uint32_t row = RowOf(change.pool, change.stack);
-  const bool is_object = change.kind == ChangeKind::kBorn;
-  const double weight = rates_.Weight(change.rate, bytes);
-  const double size = static_cast<double>(bytes);
-  if (observer_ != nullptr) {
-    Observe({size, weight, totals_.rows().site(row), bucket_,
-             is_object ? SiteChange::Kind::kAlloc : SiteChange::Kind::kGrow});
-  }
-  AddToPool(change.pool, size * weight);
-  if (totals_.Born(row, bytes, weight, is_object)) result_.peak_bucket = bucket_;
-  high_bytes_ = std::max(high_bytes_, totals_.live_bytes());
+uint32_t HeapAccounts::NewSite(Pool pool, uint32_t node) {
+  const uint32_t site = options_.site_of(pool, node);
+  if (site >= tallies_.size()) tallies_.resize(site + 1);
+  return site;
 }
 
-inline void HeapAccounts::Died(const Change& change, uint64_t bytes) {
-  const uint32_t row = RowOf(change.pool, change.stack);
-  const bool is_object = change.kind == ChangeKind::kDied;
-  const double weight = rates_.Weight(change.rate, bytes);
-  const double size = static_cast<double>(bytes);
-  if (observer_ != nullptr) {
-    Observe({size, weight, totals_.rows().site(row), change.birth,
-             is_object ? SiteChange::Kind::kFree : SiteChange::Kind::kFreePart});
+class HeapAccounts::Levels {
+ public:
+  Levels(HeapAccounts* accounts, Pool pool)
+      : accounts_(*accounts),
+        pool_(accounts_.result_.pools[static_cast<size_t>(pool)]),
+        pool_now_(pool_),
+        live_bytes_(accounts_.live_bytes_),
+        peak_bytes_(accounts_.peak_bytes_),
+        high_bytes_(accounts_.high_bytes_) {}
+  ~Levels() {
+    pool_ = pool_now_;
+    accounts_.live_bytes_ = live_bytes_;
+    accounts_.peak_bytes_ = peak_bytes_;
+    accounts_.high_bytes_ = high_bytes_;
   }
-  result_.pools[static_cast<size_t>(change.pool)].live_bytes -= size * weight;
-  totals_.Died(row, bytes, weight, is_object, change.birth == bucket_);
+
+  [[gnu::always_inline]] void Grow(double bytes) {
+    pool_now_.live_bytes += bytes;
+    pool_now_.peak_bytes = std::max(pool_now_.peak_bytes, pool_now_.live_bytes);
+    live_bytes_ += bytes;
+    high_bytes_ = std::max(high_bytes_, live_bytes_);
+    if (live_bytes_ <= peak_bytes_) return;
+    peak_bytes_ = live_bytes_;
+    accounts_.stacks_.rows().NotePeak();
+    accounts_.result_.peak_bucket = accounts_.bucket_;
+  }
+  [[gnu::always_inline]] void Shrink(double bytes) {
+    pool_now_.live_bytes -= bytes;
+    live_bytes_ -= bytes;
+  }
+
+ private:
+  HeapAccounts& accounts_;
+  PoolLevel& pool_;
+  PoolLevel pool_now_;
+  double live_bytes_;
+  double peak_bytes_;
+  double high_bytes_;
+};
+
+template <bool kIsObserved, bool kIsBirth, bool kIsObject>
+inline bool HeapAccounts::TryPlain(const Change& change, uint32_t row, Levels* levels) {
+  StackRows& rows = stacks_.rows();
+  SiteTally* const tally = kIsObserved ? &tallies_[rows.site(row)] : nullptr;
+  if (kIsObserved && !tally->is_plain) [[unlikely]]
+    return false;
+  if constexpr (kIsBirth) {
+    if (!rows.TryBorn(row, change.bytes, kIsObject)) [[unlikely]]
+      return false;
+    if constexpr (kIsObserved) tally->Born(change.bytes, 1, kIsObject);
+    levels->Grow(change.bytes);
+  } else {
+    const bool is_temporary = change.birth == bucket_;
+    if (kIsObserved && !is_temporary && change.birth != tally->run_birth) [[unlikely]]
+      return false;
+    if (!rows.TryDied(row, change.bytes, kIsObject, is_temporary)) [[unlikely]]
+      return false;
+    if constexpr (kIsObserved) tally->Died(change.bytes, 1, kIsObject, is_temporary);
+    levels->Shrink(change.bytes);
+  }
+  return true;
+}
+
+template <bool kIsObserved>
+const Change* HeapAccounts::ApplyPlainRun(const Change* c, const Change* end) {
+  const Pool pool = c->pool;
+  const uint32_t traits = Change{0, 0, 0, ChangeKind{}, pool, kNotSampled, 0}.Traits();
+  const bool is_large = stacks_.is_large();
+  Levels levels(this, pool);
+  for (; c != end; ++c) {
+    if (is_large && static_cast<size_t>(end - c) > kIndexDistance) {
+      stacks_.PrefetchIndex(c[kIndexDistance].stack);
+      stacks_.PrefetchRow(c[kRowDistance].stack);
+    }
+    const uint32_t kind = c->Traits() ^ traits;  // larger than any when all else is not as it should be
+    const uint32_t row = stacks_.FindRow(pool, c->stack) - 1;
+    if (row == UINT32_MAX) [[unlikely]]
+      break;
+    bool is_done = false;
+    if (kind == Number(ChangeKind::kBorn)) {
+      is_done = TryPlain<kIsObserved, /*kIsBirth=*/true, /*kIsObject=*/true>(*c, row, &levels);
+    } else if (kind == Number(ChangeKind::kDied)) {
+      is_done = TryPlain<kIsObserved, false, true>(*c, row, &levels);
+    } else if (kind == Number(ChangeKind::kGrown)) {
+      is_done = TryPlain<kIsObserved, true, false>(*c, row, &levels);
+    } else if (kind <= Number(ChangeKind::kShrunk)) {
+      is_done = TryPlain<kIsObserved, false, false>(*c, row, &levels);
+    }
+    if (!is_done) [[unlikely]]
+      break;
+  }
+  return c;
+}
+
+void HeapAccounts::ApplyOne(const Change& change, const ChangeBatch& batch) {
+  if (change.kind > ChangeKind::kShrunk) return Other(change, batch);
+  const bool is_birth = change.kind <= ChangeKind::kGrown;
+  const bool is_object = change.kind == ChangeKind::kBorn || change.kind == ChangeKind::kDied;
+  const uint32_t birth = is_birth ? bucket_ : change.birth;
+  const uint32_t row = RowOf(change.pool, change.stack);
+  const uint64_t bytes = batch.BytesOf(change);
+  const double size = static_cast<double>(bytes);
+  const double weight = rates_.Weight(change.rate, bytes);
+  SiteTally* const tally = TallyFor({size, weight, stacks_.rows().site(row), birth, is_object, is_birth});
+  Levels levels(this, change.pool);
+  if (is_birth) {
+    stacks_.rows().Born(row, bytes, weight, is_object);
+    if (tally != nullptr) tally->Born(bytes, weight, is_object);
+    levels.Grow(size * weight);
+  } else {
+    stacks_.rows().Died(row, bytes, weight, is_object, birth == bucket_);
+    if (tally != nullptr) tally->Died(bytes, weight, is_object, birth == bucket_);
+    levels.Shrink(size * weight);
+  }
+}
+
+void HeapAccounts::Apply(const ChangeBatch& batch) {
+  stacks_.rows().MakeRoomForPeaks(batch.size);
+  const Change* const end = batch.changes.get() + batch.size;
+  for (const Change* c = batch.changes.get(); c != end;) {
+    c = ApplyPlain(c, end);
+    if (c != end) ApplyOne(*c++, batch);
+  }
 }
 
 inline void HeapAccounts::AddToPool(Pool pool, double bytes) {
@@ -59,27 +166,7 @@ inline void HeapAccounts::AddToPool(Pool pool, double bytes) {
   level.peak_bytes = std::max(level.peak_bytes, level.live_bytes);
 }
 
-void HeapAccounts::Apply(const ChangeBatch& batch) {
-  const bool is_large = totals_.is_large();
-  const Change* const end = batch.changes.get() + batch.size;
-  for (const Change* c = batch.changes.get(); c != end; ++c) {
-    if (is_large && static_cast<size_t>(end - c) > kIndexDistance) {
-      totals_.PrefetchIndex(c[kIndexDistance].stack);
-      totals_.PrefetchRow(c[kRowDistance].stack);
-    }
-    if (c->kind <= ChangeKind::kGrown) {
-      Born(*c, batch.BytesOf(*c));
-    } else if (c->kind <= ChangeKind::kShrunk) {
-      Died(*c, batch.BytesOf(*c));
-    } else {
-      Other(*c, batch);
-    }
-  }
-  TellObserver();
-}
-
 void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
-  TellObserver();  // what came before this one
   const uint64_t bytes = batch.BytesOf(change);
   switch (change.kind) {
     case ChangeKind::kPoolGrew:
@@ -94,7 +181,7 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
       tensor_count_ += count;
       tensor_bytes_ += count * static_cast<double>(bytes);
       if (observer_ != nullptr) {
-        const uint32_t site = totals_.rows().site(RowOf(change.pool, change.stack));
+        const uint32_t site = stacks_.rows().site(RowOf(change.pool, change.stack));
         observer_->OnTensor(site, count, static_cast<double>(bytes), bucket_);
       }
       break;
@@ -105,7 +192,7 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
     case ChangeKind::kPlaced:
       options_.on_snapshot(change.birth,
                            {batch.details[change.bytes].address, bytes, rates_.Weight(change.rate, bytes),
-                            totals_.rows().site(RowOf(change.pool, change.stack))});
+                            stacks_.rows().site(RowOf(change.pool, change.stack))});
       break;
     case ChangeKind::kTick:
       Tick(batch.details[change.bytes].time);
@@ -123,10 +210,56 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
   }
 }
 
+// ---- The observer ----
+
+SiteTally* HeapAccounts::TallyFor(const SampledChange& change) {
+  if (observer_ == nullptr) return nullptr;
+  SiteTally& tally = tallies_[change.site];
+  if (change.weight != 1 && !tally.is_sampled) {
+    TellDeaths();
+    TellTally(change.site);
+    tally.is_sampled = true;
+  }
+  if (!tally.has_changes) {
+    tally.has_changes = true;
+    touched_.push_back(change.site);
+  }
+  tally.is_plain = !tally.is_sampled;
+  if (tally.is_sampled) {
+    sampled_.push_back(change);
+    if (sampled_.size() >= kMostToTell) TellSampled();
+  }
+  const bool is_old = !change.is_birth && change.birth != bucket_;
+  if (is_old && change.birth != tally.run_birth) {
+    if (tally.has_run()) deaths_.push_back({tally.run, change.site, tally.run_birth});
+    tally.BeginRun(change.birth);
+    if (deaths_.size() >= kMostToTell) TellDeaths();
+  }
+  return &tally;
+}
+
+void HeapAccounts::TellTally(uint32_t site) {
+  if (!tallies_[site].has_changes) return;
+  observer_->OnTally(site, tallies_[site], bucket_);
+  tallies_[site].Clear();
+}
+
+void HeapAccounts::TellDeaths() {
+  if (!deaths_.empty()) observer_->OnDeaths(deaths_, bucket_);
+  deaths_.clear();
+}
+
+void HeapAccounts::TellSampled() {
+  if (!sampled_.empty()) observer_->OnSampled(sampled_, bucket_);
+  sampled_.clear();
+}
+
 void HeapAccounts::TellObserver() {
-  if (observed_size_ == 0) return;
-  observer_->OnChanges({observed_.data(), observed_size_}, bucket_);
-  observed_size_ = 0;
+  if (observer_ == nullptr) return;
+  TellDeaths();
+  TellSampled();
+  for (const uint32_t site : touched_) TellTally(site);
+  touched_.clear();
 }
 
 // ---- Time ----
@@ -138,9 +271,9 @@ void HeapAccounts::Tick(uint64_t tsc) {
   high_bytes_ = 0;
   while (bucket_ < options_.bucket_ends.size() && tsc >= options_.bucket_ends[bucket_]) CloseBucket();
   while (ledger_next_ < definitions_.ledger.size() && tsc >= definitions_.ledger[ledger_next_].tsc) {
-    result_.ledger[ledger_next_++] = {PoolBytes(), std::max(reading_peak_, totals_.live_bytes()),
-                                      tensor_bytes_, tensor_count_};
-    reading_peak_ = totals_.live_bytes();
+    result_.ledger[ledger_next_++] = {PoolBytes(), std::max(reading_peak_, live_bytes_), tensor_bytes_,
+                                      tensor_count_};
+    reading_peak_ = live_bytes_;
   }
   while (rate_next_ < definitions_.rates.size() && tsc >= definitions_.rates[rate_next_].tsc) {
     rates_.Add(definitions_.rates[rate_next_++].rate);
@@ -148,13 +281,14 @@ void HeapAccounts::Tick(uint64_t tsc) {
 }
 
 void HeapAccounts::CloseBucket() {
+  TellObserver();
   BucketLevel& level = result_.buckets[bucket_];
-  level.live_bytes = totals_.live_bytes();
-  level.live_peak_bytes = std::max(bucket_peak_, totals_.live_bytes());
+  level.live_bytes = live_bytes_;
+  level.live_peak_bytes = std::max(bucket_peak_, live_bytes_);
   level.tensor_bytes = tensor_bytes_;
   level.tensor_count = tensor_count_;
   level.pool_bytes = PoolBytes();
-  bucket_peak_ = totals_.live_bytes();
+  bucket_peak_ = live_bytes_;
   if (bucket_++ == options_.last_bucket) TakeRetained();
 }
 
@@ -164,7 +298,7 @@ void HeapAccounts::TakeRetained() {
   has_retained_ = true;
   observer_ = nullptr;
   if (bucket_ > options_.bucket_ends.size()) return;  // nothing comes any more: the rows themselves will do
-  totals_.NoteRetained();
+  stacks_.rows().NoteRetained();
 }
 
 std::array<double, kPools> HeapAccounts::PoolBytes() const {
@@ -178,8 +312,8 @@ ReplayResult HeapAccounts::Finish() {
   while (bucket_ < options_.bucket_ends.size()) CloseBucket();
   CloseBucket();
   TakeRetained();
-  result_.stacks = totals_.TakeRows();
-  result_.peak_bytes = totals_.peak_bytes();
+  result_.stacks = stacks_.TakeRows();
+  result_.peak_bytes = peak_bytes_;
   result_.folded_events = static_cast<uint64_t>(folded_events_ + 0.5);
   AddLateLevels();
   result_.has_sampling = rates_.has_sampling();
@@ -189,7 +323,7 @@ ReplayResult HeapAccounts::Finish() {
 void HeapAccounts::Show(const Change& change, const ChangeDetail& detail) {
   const uint32_t row = RowOf(change.pool, change.stack);
   const double p = rates_.Probability(change.rate, detail.bytes);
-  options_.on_retained({row, totals_.rows().site(row), change.birth, static_cast<double>(detail.bytes) / p,
+  options_.on_retained({row, stacks_.rows().site(row), change.birth, static_cast<double>(detail.bytes) / p,
                         change.flags & kChangePiece ? 0.0 : 1 / p, SampleVariance(p, detail.bytes),
                         (change.flags & kChangeTensor) != 0, detail.label, p == 1 ? detail.object_bytes : 0});
 }
@@ -197,26 +331,26 @@ void HeapAccounts::Show(const Change& change, const ChangeDetail& detail) {
 // Totals of a bucket that may be over: its level is put right in the end.
 void HeapAccounts::Fold(const FoldedPart& part) {
   const uint32_t row = RowOf(Pool::kHeap, part.stack);
-  const StackRows& rows = totals_.rows();
+  const StackRows& rows = stacks_.rows();
   FoldedPart p = part;
   p.bucket = std::min(p.bucket, bucket_);
   // Each event was rounded to whole bytes when it was folded; no more ends than there is.
   p.free_bytes = std::min(p.free_bytes, std::max(rows.live_bytes(row) + p.alloc_bytes, 0.0));
   p.free_count = std::min(p.free_count, std::max(rows.live_count(row) + p.alloc_count, 0.0));
   if (observer_ != nullptr) {
+    TellTally(rows.site(row));
     const double mean_bytes = p.alloc_count > 0 ? p.alloc_bytes / p.alloc_count : 0;
     const double weight = rates_.Weight(rates_.current(), static_cast<uint64_t>(mean_bytes));
     observer_->OnFolded(rows.site(row), p, weight);
   }
   const double change = p.alloc_bytes - p.free_bytes;
-  AddToPool(rows.pool(row), change);
-  totals_.Apply(row, {.live_bytes = change,
-                      .live_count = p.alloc_count - p.free_count,
-                      .alloc_bytes = p.alloc_bytes,
-                      .alloc_count = p.alloc_count,
-                      .free_count = p.free_count,
-                      .temporary_bytes = std::min(p.free_bytes, p.alloc_bytes)});
-  high_bytes_ = std::max(high_bytes_, totals_.live_bytes());
+  stacks_.rows().Apply(row, {.live_bytes = change,
+                             .live_count = p.alloc_count - p.free_count,
+                             .alloc_bytes = p.alloc_bytes,
+                             .alloc_count = p.alloc_count,
+                             .free_count = p.free_count,
+                             .temporary_bytes = std::min(p.free_bytes, p.alloc_bytes)});
+  Levels(this, rows.pool(row)).Grow(change);
   late_.Add(p.bucket, bucket_, change);
   folded_events_ += p.alloc_count + p.free_count;
 }

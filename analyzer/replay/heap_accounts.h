@@ -7,13 +7,15 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/heap_change.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/replay/rate_table.h"
-#include "analyzer/replay/stack_totals.h"
+#include "analyzer/replay/site_tally.h"
+#include "analyzer/replay/stack_index.h"
 
 namespace plateau::replay {
 
@@ -34,17 +36,33 @@ class HeapAccounts {
   std::array<double, kPools> PoolBytes() const;
 
   uint32_t RowOf(Pool pool, uint32_t node) {
-    return totals_.RowOf(pool, node, definitions_.nodes, options_.site_of);
+    return stacks_.RowOf(pool, node, definitions_.nodes,
+                         [this](Pool p, uint32_t canonical) { return NewSite(p, canonical); });
   }
-  [[gnu::always_inline]] void Born(const Change& change, uint64_t bytes);
-  [[gnu::always_inline]] void Died(const Change& change, uint64_t bytes);
+  uint32_t NewSite(Pool pool, uint32_t node);
+  // What all rows hold, and those of one pool: in registers while a run of changes lasts.
+  class Levels;
+  // Applies changes from `begin` on as long as they need nothing but additions, as nearly all do. Returns the
+  // first other one.
+  const Change* ApplyPlain(const Change* begin, const Change* end) {
+    return observer_ != nullptr ? ApplyPlainRun<true>(begin, end) : ApplyPlainRun<false>(begin, end);
+  }
+  template <bool kIsObserved>
+  const Change* ApplyPlainRun(const Change* begin, const Change* end);
+  template <bool kIsObserved, bool kIsBirth, bool kIsObject>
+  [[gnu::always_inline]] bool TryPlain(const Change& change, uint32_t row, Levels* levels);
+  // Applies any change.
+  void ApplyOne(const Change& change, const ChangeBatch& batch);
   void AddToPool(Pool pool, double bytes);
-  // Tells the observer, later and with others.
-  void Observe(const SiteChange& change) {
-    observed_[observed_size_] = change;
-    if (++observed_size_ == observed_.size()) TellObserver();
-  }
+
+  // The tally of a site, for a change that is about to be added to it. Not for ApplyPlain().
+  // Null when nobody observes.
+  SiteTally* TallyFor(const SampledChange& change);
+  // Tell the observer what there is to tell of one site, of all.
+  void TellTally(uint32_t site);
   void TellObserver();
+  void TellDeaths();
+  void TellSampled();
   void Other(const Change& change, const ChangeBatch& batch);
   void Show(const Change& change, const ChangeDetail& detail);
   void Fold(const FoldedPart& part);
@@ -54,15 +72,20 @@ class HeapAccounts {
   const ReplayOptions& options_;
   RateTable rates_;
   ReplayResult result_;
-  StackTotals totals_;
+  StackIndex stacks_;
   bool has_retained_ = false;
   ReplayObserver* observer_;
-  std::array<SiteChange, 256> observed_;  // the first observed_size_, all of this bucket
-  size_t observed_size_ = 0;
+  // What the observer is to be told, all of this bucket.
+  std::vector<SiteTally> tallies_;  // by site
+  std::vector<uint32_t> touched_;   // sites whose tallies have changes
+  std::vector<DeathRun> deaths_;
+  std::vector<SampledChange> sampled_;
   uint32_t bucket_ = 0;
   LateLevels late_;
   double folded_events_ = 0;
-  double high_bytes_ = 0;    // most that was live since the last tick
+  double live_bytes_ = 0;    // of all rows
+  double peak_bytes_ = 0;    // most that ever was
+  double high_bytes_ = 0;    // and since the last tick
   double reading_peak_ = 0;  // most before that tick, since the last reading
   double bucket_peak_ = 0;   // and since the bucket began
   double tensor_bytes_ = 0;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "analyzer/replay/folded_totals.h"
-#include "analyzer/replay/stack_totals.h"
+#include "analyzer/replay/pool.h"
 #include "preload/trace/record.h"
 
 namespace plateau::replay {
@@ -57,6 +57,11 @@ struct Change {
   Pool pool : 8;
   uint32_t rate : 8;  // which sampling rate it was recorded at
   uint32_t flags : 8;
+
+  // The last four, in one number: the kind below all else.
+  uint32_t Traits() const {
+    return static_cast<uint32_t>(kind) | static_cast<uint32_t>(pool) << 8 | rate << 16 | flags << 24;
+  }
 };
 static_assert(sizeof(Change) == 16);
 

@@ -38,17 +38,22 @@
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/folded_totals.h"
-#include "analyzer/replay/site_change.h"
+#include "analyzer/replay/site_tally.h"
 #include "analyzer/replay/stack_rows.h"
 
 namespace plateau::replay {
 
-// Told of every change of what is live, in order, many at a time.
+// Told what sites did, bucket by bucket. Of one bucket several calls may come.
 class ReplayObserver {
  public:
   virtual ~ReplayObserver() = default;
-  // All of one bucket; several calls may be.
-  virtual void OnChanges(std::span<const SiteChange> changes, uint32_t bucket) = 0;
+  // What a site did since it was last told, but for deaths in the runs below and the one that the tally has.
+  virtual void OnTally(uint32_t site, const SiteTally& tally, uint32_t bucket) = 0;
+  // Deaths that no tally has. A run of the tally itself comes with it.
+  virtual void OnDeaths(std::span<const DeathRun> runs, uint32_t bucket) = 0;
+  // Every change of a site that is sampled, from the first that is; also part of tallies and runs. What
+  // happened before the first was told before.
+  virtual void OnSampled(std::span<const SampledChange> changes, uint32_t bucket) = 0;
   // What a site did in a bucket that may be over, known from totals; one recorded block stood for `weight`.
   virtual void OnFolded(uint32_t site, const FoldedPart& part, double weight) = 0;
   // A block of `bytes` became (`count` above 0) or ceased to be (below 0) the storage of a tensor.

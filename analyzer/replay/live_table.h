@@ -194,6 +194,7 @@ class LiveTable {
     for (size_t i = 0; i < regions_.size(); ++i) {
       const Region& region = regions_[i];
       for (size_t k = 0; region.number != 0 && k < kPagesPerRegion; ++k) {
+        if (region.pages[k].live == 0) continue;
         const uint64_t begin = ((region.number - 1) * kPagesPerRegion + k) << kPageShift;
         region.pages[k].ForEachPlace([&](unsigned key, const LiveObject& object) {
           if (object.is_alive()) visit(begin | uint64_t{key} << kKeyShift, object);

@@ -15,15 +15,13 @@ void StackRows::Widen(uint32_t row) {
   Row& r = rows_[row];
   if (r.is_wide) return;
   const Retained retained = RetainedOf(row);
-  wide_.push_back({.live_bytes = static_cast<double>(r.live_bytes),
-                   .live_count = static_cast<double>(r.live_count),
-                   .peak_bytes = static_cast<double>(r.peak_bytes),
-                   .alloc_bytes = static_cast<double>(r.alloc_bytes),
-                   .alloc_count = static_cast<double>(r.alloc_count),
-                   .free_count = static_cast<double>(r.alloc_count - r.live_count),
-                   .temporary_bytes = static_cast<double>(r.temporary_bytes),
-                   .retained_bytes = static_cast<double>(retained.bytes),
-                   .retained_count = static_cast<double>(retained.count)});
+  const double live_count = r.live_count(), alloc_count = r.alloc_count();
+  wide_.push_back(
+      {.live = Amount{static_cast<double>(r.live_bytes), live_count},
+       .alloc = Amount{static_cast<double>(r.alloc_bytes), alloc_count},
+       .ended = Amount{static_cast<double>(r.temporary_bytes), alloc_count - live_count},
+       .peak_bytes = static_cast<double>(r.peak_bytes),
+       .retained = Amount{static_cast<double>(retained.bytes), static_cast<double>(retained.count)}});
   r.is_wide = 1;
   r.wide = static_cast<uint32_t>(wide_.size() - 1);
 }
@@ -34,12 +32,13 @@ void StackRows::Link(uint32_t row, uint32_t to) {
 }
 
 void StackRows::Apply(uint32_t row, const Change& change) {
-  Row& r = Touch(row);
+  Touch(row);
+  Row& r = rows_[row];
   if (!r.is_wide) {
     const double live_bytes = r.live_bytes + change.live_bytes;
-    const double live_count = r.live_count + change.live_count;
+    const double live_count = r.live_count() + change.live_count;
     const double alloc_bytes = r.alloc_bytes + change.alloc_bytes;
-    const double alloc_count = r.alloc_count + change.alloc_count;
+    const double alloc_count = r.alloc_count() + change.alloc_count;
     const double temporary_bytes = r.temporary_bytes + change.temporary_bytes;
     const bool fits = IsWholeUpTo(alloc_bytes, UINT32_MAX) && IsWholeUpTo(alloc_count, UINT16_MAX) &&
                       IsWholeUpTo(live_bytes, alloc_bytes) && IsWholeUpTo(live_count, alloc_count) &&
@@ -47,38 +46,35 @@ void StackRows::Apply(uint32_t row, const Change& change) {
                       change.free_count == change.alloc_count - change.live_count;
     if (fits) {
       r.live_bytes = static_cast<uint32_t>(live_bytes);
-      r.live_count = static_cast<uint16_t>(live_count);
       r.alloc_bytes = static_cast<uint32_t>(alloc_bytes);
-      r.alloc_count = static_cast<uint16_t>(alloc_count);
+      r.counts =
+          static_cast<uint32_t>(alloc_count) * kOneAllocated + static_cast<uint32_t>(live_count) * kOneLive;
       r.temporary_bytes = static_cast<uint32_t>(temporary_bytes);
       return;
     }
     Widen(row);
   }
   WideRow& w = wide_[r.wide];
-  w.live_bytes += change.live_bytes;
-  w.live_count += change.live_count;
-  w.alloc_bytes += change.alloc_bytes;
-  w.alloc_count += change.alloc_count;
-  w.free_count += change.free_count;
-  w.temporary_bytes += change.temporary_bytes;
+  w.live += Amount{change.live_bytes, change.live_count};
+  w.alloc += Amount{change.alloc_bytes, change.alloc_count};
+  w.ended += Amount{change.temporary_bytes, change.free_count};
 }
 
 // As if every row had seen the latest peak, which is the first from here on.
 void StackRows::RenumberPeaks() {
-  for (uint32_t row = 0; row < rows_.size(); ++row) Touch(row).peak_seen = 1;
+  for (uint32_t row = 0; row < rows_.size(); ++row) {
+    Touch(row);
+    rows_[row].peak_seen = 1;
+  }
   peak_ = 1;
 }
 
 void StackRows::NoteRetained() {
   retained_.reserve(rows_.size());
   for (const Row& r : rows_) {
-    retained_.push_back(r.is_wide ? Retained{0, 0} : Retained{r.live_bytes, r.live_count});
+    retained_.push_back(r.is_wide ? Retained{0, 0} : Retained{r.live_bytes, r.live_count()});
   }
-  for (WideRow& w : wide_) {
-    w.retained_bytes = w.live_bytes;
-    w.retained_count = w.live_count;
-  }
+  for (WideRow& w : wide_) w.retained = w.live;
   has_retained_ = true;
 }
 

@@ -19,6 +19,7 @@
 
 #include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
+#include "analyzer/replay/amount.h"
 #include "analyzer/replay/pool.h"
 #include "analyzer/replay/stack_nodes.h"
 
@@ -65,10 +66,10 @@ class StackRows {
   uint32_t site(uint32_t row) const { return rows_[row].site; }
   // What it holds now, also after NoteRetained().
   double live_bytes(uint32_t row) const {
-    return rows_[row].is_wide ? wide_[rows_[row].wide].live_bytes : rows_[row].live_bytes;
+    return rows_[row].is_wide ? wide_[rows_[row].wide].live[kBytes] : rows_[row].live_bytes;
   }
   double live_count(uint32_t row) const {
-    return rows_[row].is_wide ? wide_[rows_[row].wide].live_count : rows_[row].live_count;
+    return rows_[row].is_wide ? wide_[rows_[row].wide].live[kObjects] : rows_[row].live_count();
   }
   // A row that this one was linked to; 0 is none.
   uint32_t link(uint32_t row) const { return rows_[row].is_wide ? wide_[rows_[row].wide].link : 0; }
@@ -77,52 +78,71 @@ class StackRows {
 
   // A block of `bytes` that stands for `weight` like it. Not an object: a part of one, without a count.
   void Born(uint32_t row, uint64_t bytes, double weight, bool is_object) {
-    Row& r = Touch(row);
-    if (!r.is_wide) {
-      const uint32_t alloc_count = r.alloc_count + is_object;
-      // What is live was allocated, so it fits as well.
-      if (weight == 1 && bytes <= UINT32_MAX - r.alloc_bytes && alloc_count <= UINT16_MAX) [[likely]] {
-        r.alloc_bytes += static_cast<uint32_t>(bytes);
-        r.alloc_count = static_cast<uint16_t>(alloc_count);
-        r.live_bytes += static_cast<uint32_t>(bytes);
-        r.live_count = static_cast<uint16_t>(r.live_count + is_object);
-        return;
-      }
-      Widen(row);
-    }
-    WideRow& w = wide_[r.wide];
-    const double count = is_object ? weight : 0;
-    w.alloc_bytes += static_cast<double>(bytes) * weight;
-    w.alloc_count += count;
-    w.live_bytes += static_cast<double>(bytes) * weight;
-    w.live_count += count;
+    if (IsOne(bytes, weight) && TryBorn(row, static_cast<uint32_t>(bytes), is_object)) return;
+    Widen(row);
+    Touch(row);
+    const Amount amount = AmountOf(static_cast<double>(bytes), weight, is_object);
+    WideRow& w = wide_[rows_[row].wide];
+    w.alloc += amount;
+    w.live += amount;
+  }
+  void Died(uint32_t row, uint64_t bytes, double weight, bool is_object, bool is_temporary) {
+    if (IsOne(bytes, weight) && TryDied(row, static_cast<uint32_t>(bytes), is_object, is_temporary)) return;
+    Widen(row);
+    Touch(row);
+    const Amount amount = AmountOf(static_cast<double>(bytes), weight, is_object);
+    WideRow& w = wide_[rows_[row].wide];
+    w.live -= amount;
+    w.ended += Amount{is_temporary ? amount[kBytes] : 0, amount[kObjects]};
   }
 
-  void Died(uint32_t row, uint64_t bytes, double weight, bool is_object, bool is_temporary) {
-    Row& r = Touch(row);
-    if (!r.is_wide) {
-      // What is temporary was allocated and is not live, so it fits.
-      if (weight == 1 && bytes <= r.live_bytes && is_object <= r.live_count) [[likely]] {
-        r.live_bytes -= static_cast<uint32_t>(bytes);
-        r.live_count = static_cast<uint16_t>(r.live_count - is_object);
-        if (is_temporary) r.temporary_bytes += static_cast<uint32_t>(bytes);
-        return;
-      }
-      Widen(row);
+  // The same for one that stands for itself, where additions will do; else nothing is done, and false.
+  [[gnu::always_inline]] bool TryBorn(uint32_t row, uint32_t bytes, bool is_object) {
+    Row& r = rows_[row];
+    if (r.is_wide) {
+      WideRow& w = wide_[r.wide];
+      TouchWide(&r, &w);
+      const Amount amount = AmountOf(bytes, 1, is_object);
+      w.alloc += amount;
+      w.live += amount;
+      return true;
     }
-    WideRow& w = wide_[r.wide];
-    const double count = is_object ? weight : 0;
-    w.live_bytes -= static_cast<double>(bytes) * weight;
-    w.live_count -= count;
-    w.free_count += count;
-    if (is_temporary) w.temporary_bytes += static_cast<double>(bytes) * weight;
+    // What is live was allocated, so it fits as well.
+    if (bytes > UINT32_MAX - r.alloc_bytes || (is_object && r.alloc_count() == UINT16_MAX)) [[unlikely]]
+      return false;
+    TouchNarrow(&r);
+    r.alloc_bytes += bytes;
+    r.live_bytes += bytes;
+    if (is_object) r.counts += kOneAllocated + kOneLive;
+    return true;
+  }
+  [[gnu::always_inline]] bool TryDied(uint32_t row, uint32_t bytes, bool is_object, bool is_temporary) {
+    Row& r = rows_[row];
+    if (r.is_wide) {
+      WideRow& w = wide_[r.wide];
+      TouchWide(&r, &w);
+      const Amount amount = AmountOf(bytes, 1, is_object);
+      w.live -= amount;
+      w.ended += is_temporary ? amount : Amount{0, amount[kObjects]};
+      return true;
+    }
+    // What is temporary was allocated and is not live, so it fits.
+    if (bytes > r.live_bytes || (is_object && r.live_count() == 0)) [[unlikely]]
+      return false;
+    TouchNarrow(&r);
+    r.live_bytes -= bytes;
+    if (is_object) r.counts -= kOneLive;
+    if (is_temporary) r.temporary_bytes += bytes;
+    return true;
   }
 
   void Apply(uint32_t row, const Change& change);
 
-  // The process holds more than ever: peak_bytes of every row is what it holds now.
-  void NotePeak() {
-    if (++peak_ == kLastPeak) RenumberPeaks();
+  // The process holds more than ever: peak_bytes of every row is what it holds now. There must be room for
+  // the number of that peak.
+  void NotePeak() { ++peak_; }
+  void MakeRoomForPeaks(size_t peaks) {
+    if (kLastPeak - peak_ <= peaks) RenumberPeaks();
   }
   // live_bytes and live_count of every row stay as they are now, whatever comes. Once.
   void NoteRetained();
@@ -133,22 +153,23 @@ class StackRows {
     StackRow out{.node = r.node, .site = r.site, .pool = static_cast<Pool>(r.pool)};
     if (r.is_wide) [[unlikely]] {
       const WideRow& w = wide_[r.wide];
-      out.live_bytes = has_retained_ ? w.retained_bytes : w.live_bytes;
-      out.live_count = has_retained_ ? w.retained_count : w.live_count;
-      out.peak_bytes = has_seen_peak ? w.peak_bytes : w.live_bytes;
-      out.alloc_bytes = w.alloc_bytes;
-      out.alloc_count = w.alloc_count;
-      out.free_count = w.free_count;
-      out.temporary_bytes = w.temporary_bytes;
+      const Amount live = has_retained_ ? w.retained : w.live;
+      out.live_bytes = live[kBytes];
+      out.live_count = live[kObjects];
+      out.peak_bytes = has_seen_peak ? w.peak_bytes : w.live[kBytes];
+      out.alloc_bytes = w.alloc[kBytes];
+      out.alloc_count = w.alloc[kObjects];
+      out.free_count = w.ended[kObjects];
+      out.temporary_bytes = w.ended[kBytes];
       return out;
     }
-    const Retained live = has_retained_ ? RetainedOf(row) : Retained{r.live_bytes, r.live_count};
+    const Retained live = has_retained_ ? RetainedOf(row) : Retained{r.live_bytes, r.live_count()};
     out.live_bytes = live.bytes;
     out.live_count = live.count;
     out.peak_bytes = has_seen_peak ? r.peak_bytes : r.live_bytes;
     out.alloc_bytes = r.alloc_bytes;
-    out.alloc_count = r.alloc_count;
-    out.free_count = r.alloc_count - r.live_count;
+    out.alloc_count = r.alloc_count();
+    out.free_count = r.alloc_count() - r.live_count();
     out.temporary_bytes = r.temporary_bytes;
     return out;
   }
@@ -170,7 +191,7 @@ class StackRows {
  private:
   static constexpr uint32_t kLastPeak = UINT32_MAX;
 
-  // Frees are alloc_count - live_count. Aligned, so that it lies in one cache line.
+  // Frees are alloc_count() - live_count(). Aligned, so that it lies in one cache line.
   struct alignas(32) Row {
     uint32_t node : StackNodes::kNumberBits;
     uint32_t pool : 2;
@@ -184,41 +205,44 @@ class StackRows {
     uint32_t peak_bytes = 0;  // valid when peak_seen is the latest peak, else live_bytes is
     uint32_t alloc_bytes = 0;
     uint32_t temporary_bytes = 0;
-    uint16_t alloc_count = 0;
-    uint16_t live_count = 0;
+    uint32_t counts = 0;  // in one word: objects allocated, and above these objects live
+
+    uint32_t alloc_count() const { return counts & 0xffff; }
+    uint32_t live_count() const { return counts >> 16; }
   };
   static_assert(sizeof(Row) == 32);
+  static constexpr uint32_t kOneAllocated = 1, kOneLive = 1 << 16;
   static_assert(!HasRows(static_cast<Pool>(4)), "two bits hold every pool that has rows");
 
   struct WideRow {
-    double live_bytes = 0;
-    double live_count = 0;
+    Amount live{};
+    Amount alloc{};
+    Amount ended{};  // the bytes of those alone that were temporary
     double peak_bytes = 0;
-    double alloc_bytes = 0;
-    double alloc_count = 0;
-    double free_count = 0;
-    double temporary_bytes = 0;
-    double retained_bytes = 0;  // when has_retained_, and here below as well
-    double retained_count = 0;
     uint32_t link = 0;
+    Amount retained{};  // when has_retained_, and here below as well
   };
   struct Retained {
     uint32_t bytes;
     uint32_t count;
   };
 
-  // Before any change: notes what the row held at the latest peak.
-  Row& Touch(uint32_t row) {
+  static bool IsOne(uint64_t bytes, double weight) { return weight == 1 && bytes <= UINT32_MAX; }
+
+  // Before any change: note what the row held at the latest peak.
+  void TouchNarrow(Row* r) const {
+    if (r->peak_seen == peak_) return;
+    r->peak_seen = peak_;
+    r->peak_bytes = r->live_bytes;
+  }
+  void TouchWide(Row* r, WideRow* w) const {
+    if (r->peak_seen == peak_) return;
+    r->peak_seen = peak_;
+    w->peak_bytes = w->live[kBytes];
+  }
+  void Touch(uint32_t row) {
     Row& r = rows_[row];
-    if (r.peak_seen != peak_) {
-      r.peak_seen = peak_;
-      if (!r.is_wide) {
-        r.peak_bytes = r.live_bytes;
-      } else {
-        wide_[r.wide].peak_bytes = wide_[r.wide].live_bytes;
-      }
-    }
-    return r;
+    r.is_wide ? TouchWide(&r, &wide_[r.wide]) : TouchNarrow(&r);
   }
   [[gnu::noinline]] void Widen(uint32_t row);
   [[gnu::noinline]] void RenumberPeaks();

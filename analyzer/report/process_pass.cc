@@ -33,8 +33,14 @@ class SeriesFeeder final : public replay::ReplayObserver {
  public:
   SeriesFeeder(series::SeriesAccumulator* series, series::TensorSeries* tensors)
       : series_(*series), tensors_(*tensors) {}
-  void OnChanges(std::span<const replay::SiteChange> changes, uint32_t bucket) override {
-    series_.Apply(changes, bucket);
+  void OnTally(uint32_t site, const replay::SiteTally& tally, uint32_t bucket) override {
+    series_.Add(site, tally, bucket);
+  }
+  void OnDeaths(std::span<const replay::DeathRun> runs, uint32_t bucket) override {
+    series_.Add(runs, bucket);
+  }
+  void OnSampled(std::span<const replay::SampledChange> changes, uint32_t bucket) override {
+    series_.Add(changes, bucket);
   }
   void OnFolded(uint32_t site, const replay::FoldedPart& part, double weight) override {
     series_.OnTotals(site, {part.alloc_bytes, part.alloc_count, part.free_bytes, part.free_count, weight},

@@ -10,28 +10,6 @@ namespace {
 
 constexpr int64_t kOldSteps = 2;  // a block that lives this long is not churn
 
-constexpr uint64_t HashSize(uint64_t bytes) {
-  uint64_t x = bytes + 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-// Which of 256 bits stands for a size.
-struct SmallSizes {
-  std::array<uint8_t, 2048> bit_of = {};
-  constexpr SmallSizes() {
-    for (size_t bytes = 0; bytes < bit_of.size(); ++bytes)
-      bit_of[bytes] = static_cast<uint8_t>(HashSize(bytes));
-  }
-};
-constexpr SmallSizes kSmallSizes;
-
-uint8_t BitOfSize(uint64_t bytes) {
-  return bytes < kSmallSizes.bit_of.size() ? kSmallSizes.bit_of[bytes]
-                                           : static_cast<uint8_t>(HashSize(bytes));
-}
-
 // Merges bucket pairs (1,2), (3,4), ... of values that start at bucket `first`; bucket 0 stays alone.
 template <typename T, typename Merge>
 int64_t MergePairs(std::vector<T>& values, int64_t first, Merge merge) {
@@ -104,7 +82,7 @@ void SeriesAccumulator::Coarsen() {
 }
 
 void SeriesAccumulator::EndStep(Site& site, int64_t next_step) {
-  const double allocs = site.births_now[0];
+  const double allocs = site.births_now;
   const double paired = std::min(site.old_frees_now, allocs);
   if (site.old_block_died) {
     site.paired_count += paired;
@@ -112,7 +90,7 @@ void SeriesAccumulator::EndStep(Site& site, int64_t next_step) {
   }
   if (site.old_frees_now > 0) site.old_block_died = true;
   site.current_step = next_step;
-  site.old_frees_now = site.births_now[0] = 0;
+  site.old_frees_now = site.births_now = 0;
 }
 
 void SeriesAccumulator::Turn(Site& site, int64_t step, int64_t bucket) {
@@ -121,46 +99,68 @@ void SeriesAccumulator::Turn(Site& site, int64_t step, int64_t bucket) {
   site.now_step = step;
 }
 
-[[gnu::always_inline]] inline void SeriesAccumulator::Born(Site& site, const replay::SiteChange& c,
-                                                           int64_t step) {
-  const bool is_object = c.kind == replay::SiteChange::Kind::kAlloc;
-  const Amount amount = Amount{c.bytes, is_object ? 1.0 : 0.0} * c.weight;
-  if (c.weight > 1 && !site.is_sampled) [[unlikely]]
-    BeginSampling(site);
-  Cell& cell = *site.now;
-  cell.alloc += amount;
-  cell.surv += amount;
-  site.live_bytes += amount[kBytes];
-  site.peak_bytes = std::max(site.peak_bytes, site.live_bytes);
-  if (is_object) NoteSize(site, c.bytes, c.weight, step);
-  if (site.is_sampled) [[unlikely]]
-    NoteSample(cell, c.bytes, is_object ? 1 : 0, c.weight, /*is_birth=*/true);
+SeriesAccumulator::Site& SeriesAccumulator::SiteAt(uint32_t site_id, int64_t step) {
+  Site& site = At(site_id);
+  if (site.now_step != step) Turn(site, step, BucketOf(step));
+  return site;
 }
 
-[[gnu::always_inline]] inline void SeriesAccumulator::Died(Site& site, const replay::SiteChange& c,
-                                                           int64_t step, int64_t bucket) {
-  const bool is_object = c.kind == replay::SiteChange::Kind::kFree;
-  const Amount amount = Amount{c.bytes, is_object ? 1.0 : 0.0} * c.weight;
-  const int64_t age = std::max<int64_t>(0, step - c.birth);
-  Cell* birth = site.now;
-  if (c.birth != step) {
-    birth = &CellAt(site, BucketOf(c.birth));
-    if (site.now_step != step) [[unlikely]] {  // the cells have moved
-      Turn(site, step, bucket);
-      birth = &CellAt(site, BucketOf(c.birth));
-    }
+void SeriesAccumulator::Add(uint32_t site_id, const replay::SiteTally& tally, int64_t step) {
+  MakeRoom(step);
+  Site& site = SiteAt(site_id, step);
+  if (tally.has_run()) EndOlder(site, tally.run, tally.run_birth, step);
+  Cell& cell = *site.now;
+  cell.alloc += tally.alloc;
+  cell.freed += tally.temporary;
+  const Amount left = cell.surv + tally.alloc - tally.temporary;
+  cell.surv = left > 0 ? left : Amount{};
+  site.deaths[0] += tally.temporary;
+  site.temporary_bytes += tally.temporary[kBytes];
+  site.peak_bytes = std::max(site.peak_bytes, site.live_bytes + tally.high_bytes);
+  site.live_bytes += tally.change_bytes;
+  site.births_now += tally.alloc[kObjects];
+  site.power_of_two_count += tally.power_of_two_count;
+  site.new_size_bytes += tally.new_size_bytes;
+  site.sizes.Add(tally.sizes);
+  if (step >= 1) {
+    site.bytes_in_steps += Amount{tally.alloc[kBytes] - tally.grown_bytes, tally.square_bytes};
   }
-  if (c.weight > 1 && !site.is_sampled) [[unlikely]]
-    BeginSampling(site);
-  const Amount left = birth->surv - amount;
-  birth->surv = left > 0 ? left : Amount{};
-  if (site.is_sampled) [[unlikely]]
-    NoteSample(*birth, c.bytes, is_object ? 1 : 0, c.weight, /*is_birth=*/false);
-  site.now->freed += amount;
-  site.deaths[static_cast<size_t>(AgeBucket(static_cast<uint64_t>(age)))] += amount;
-  if (age == 0) site.temporary_bytes += amount[kBytes];
-  if (age >= kOldSteps && is_object) site.old_frees_now += c.weight;
-  site.live_bytes -= amount[kBytes];
+  KeepWithinBudget();
+}
+
+void SeriesAccumulator::Add(std::span<const replay::DeathRun> runs, int64_t step) {
+  MakeRoom(step);
+  for (const replay::DeathRun& run : runs) EndOlder(SiteAt(run.site, step), run.died, run.birth, step);
+}
+
+// Objects that were born in a step before this one.
+void SeriesAccumulator::EndOlder(Site& site, const Amount& died, int64_t birth, int64_t step) {
+  Cell* cell = &CellAt(site, BucketOf(birth));
+  if (site.now_step != step) [[unlikely]] {  // the cells have moved
+    Turn(site, step, BucketOf(step));
+    cell = &CellAt(site, BucketOf(birth));
+  }
+  const Amount left = cell->surv - died;
+  cell->surv = left > 0 ? left : Amount{};
+  site.now->freed += died;
+  const int64_t age = std::max<int64_t>(0, step - birth);
+  site.deaths[static_cast<size_t>(AgeBucket(static_cast<uint64_t>(age)))] += died;
+  if (age >= kOldSteps) site.old_frees_now += died[kObjects];
+}
+
+void SeriesAccumulator::Add(std::span<const replay::SampledChange> changes, int64_t step) {
+  MakeRoom(step);
+  for (const replay::SampledChange& c : changes) {
+    Site& site = At(c.site);
+    if (!site.is_sampled) BeginSampling(site);
+    NoteSample(CellAt(site, BucketOf(c.birth)), c.bytes, c.is_object ? 1 : 0, c.weight, c.is_birth);
+  }
+}
+
+void SeriesAccumulator::KeepWithinBudget() {
+  if (!has_new_cells_) return;
+  has_new_cells_ = false;
+  while (IsOverfull()) Coarsen();
 }
 
 // A sampled site also knows how many records its survivors are, and what sampling adds to their variance.
@@ -179,37 +179,31 @@ void SeriesAccumulator::NoteSample(Cell& cell, double bytes, double count, doubl
 // Until now each record was one object.
 void SeriesAccumulator::BeginSampling(Site& site) {
   site.is_sampled = true;
-  for (Cell& cell : site.cells) cell.surv_records = static_cast<float>(cell.surv[kCount]);
-}
-
-[[gnu::always_inline]] inline void SeriesAccumulator::NoteSize(Site& site, double bytes, double weight,
-                                                               int64_t step) {
-  const auto whole = static_cast<uint64_t>(bytes);
-  const uint8_t number = BitOfSize(whole);
-  uint64_t& word = site.size_keys[number >> 6];
-  const uint64_t bit = uint64_t{1} << (number & 63);
-  if ((word & bit) == 0) [[unlikely]] {
-    word |= bit;
-    site.new_size_bytes += bytes * weight;
-  }
-  const bool is_power_of_two = (bytes >= 1) & ((whole & (whole - 1)) == 0);
-  site.births_now += Amount{weight, is_power_of_two ? weight : 0};  // no branch: sizes are hard to predict
-  if (step >= 1) site.bytes_in_steps += Amount{bytes * weight, bytes * bytes * weight};
+  for (Cell& cell : site.cells) cell.surv_records = static_cast<float>(cell.surv[kObjects]);
 }
 
 void SeriesAccumulator::OnAlloc(uint32_t site, double bytes, double weight, int64_t step) {
-  One({bytes, weight, site, 0, replay::SiteChange::Kind::kAlloc}, step);
+  replay::SiteTally tally;
+  tally.sizes = At(site).sizes;
+  tally.Born(static_cast<uint64_t>(bytes), weight, /*is_object=*/true);
+  const auto birth = static_cast<uint32_t>(step);
+  One(site, tally, {bytes, weight, site, birth, /*is_object=*/true, /*is_birth=*/true}, step);
 }
 
 void SeriesAccumulator::OnFree(uint32_t site, int64_t birth_step, double bytes, double weight, int64_t step,
                                bool is_object) {
-  using Kind = replay::SiteChange::Kind;
   const auto birth = static_cast<uint32_t>(std::max<int64_t>(0, birth_step));
-  One({bytes, weight, site, birth, is_object ? Kind::kFree : Kind::kFreePart}, step);
+  replay::SiteTally tally;
+  tally.run_birth = birth;
+  tally.Died(static_cast<uint64_t>(bytes), weight, is_object, /*is_temporary=*/birth == step);
+  One(site, tally, {bytes, weight, site, birth, is_object, /*is_birth=*/false}, step);
 }
 
 void SeriesAccumulator::OnGrow(uint32_t site, double more_bytes, double weight, int64_t step) {
-  One({more_bytes, weight, site, 0, replay::SiteChange::Kind::kGrow}, step);
+  replay::SiteTally tally;
+  tally.Born(static_cast<uint64_t>(more_bytes), weight, /*is_object=*/false);
+  const auto birth = static_cast<uint32_t>(step);
+  One(site, tally, {more_bytes, weight, site, birth, /*is_object=*/false, /*is_birth=*/true}, step);
 }
 
 void SeriesAccumulator::OnShrink(uint32_t site_id, int64_t birth_step, double fewer_bytes, double weight,
@@ -217,33 +211,17 @@ void SeriesAccumulator::OnShrink(uint32_t site_id, int64_t birth_step, double fe
   OnFree(site_id, birth_step, fewer_bytes, weight, step, /*is_object=*/false);
 }
 
-void SeriesAccumulator::Apply(std::span<const replay::SiteChange> changes, int64_t step) {
-  using Kind = replay::SiteChange::Kind;
-  if (changes.empty()) return;
-  MakeRoom(step);
-  int64_t bucket = BucketOf(step);
-  for (const replay::SiteChange& c : changes) {
-    Site& site = At(c.site);
-    if (site.now_step != step) [[unlikely]]
-      Turn(site, step, bucket);
-    if (c.IsBirth()) {
-      Born(site, c, step);
-      if (has_new_cells_ && c.kind == Kind::kAlloc) [[unlikely]] {
-        has_new_cells_ = false;
-        while (IsOverfull()) Coarsen();
-        bucket = BucketOf(step);
-      }
-    } else {
-      Died(site, c, step, bucket);
-    }
-  }
+void SeriesAccumulator::One(uint32_t site, const replay::SiteTally& tally,
+                            const replay::SampledChange& change, int64_t step) {
+  if (change.weight > 1 || At(site).is_sampled) Add({&change, 1}, step);
+  Add(site, tally, step);
 }
 
 void SeriesAccumulator::OnTotals(uint32_t site_id, const Totals& totals, int64_t step) {
   MakeRoom(step);
   Site& site = At(site_id);
   BeginStep(site, step);
-  site.births_now[0] += totals.alloc_count;
+  site.births_now += totals.alloc_count;
   if (step >= 1 && totals.alloc_count > 0) {
     site.bytes_in_steps +=
         Amount{totals.alloc_bytes, totals.alloc_bytes * (totals.alloc_bytes / totals.alloc_count)};
@@ -279,8 +257,8 @@ void SeriesAccumulator::EndYoungest(Site& site, double bytes, int64_t step) {
     const double taken = std::min(bytes, cell.surv[kBytes]);
     const double left = 1 - taken / cell.surv[kBytes];
     const uint64_t age = static_cast<uint64_t>(step - std::min(step, bucket * bucket_steps_));
-    site.deaths[static_cast<size_t>(AgeBucket(age))] += Amount{taken, cell.surv[kCount] * (1 - left)};
-    cell.surv = Amount{cell.surv[kBytes] - taken, cell.surv[kCount] * left};
+    site.deaths[static_cast<size_t>(AgeBucket(age))] += Amount{taken, cell.surv[kObjects] * (1 - left)};
+    cell.surv = Amount{cell.surv[kBytes] - taken, cell.surv[kObjects] * left};
     cell.surv_records *= static_cast<float>(left);
     cell.surv_variance *= static_cast<float>(left);
     bytes -= taken;
@@ -312,13 +290,13 @@ void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {
     const size_t bucket = static_cast<size_t>(site.first_bucket) + i;
     const Cell& cell = site.cells[i];
     series->alloc_bytes[bucket] = cell.alloc[kBytes];
-    series->alloc_count[bucket] = cell.alloc[kCount];
+    series->alloc_count[bucket] = cell.alloc[kObjects];
     series->free_bytes[bucket] = cell.freed[kBytes];
-    series->free_count[bucket] = cell.freed[kCount];
+    series->free_count[bucket] = cell.freed[kObjects];
     const bool empty =
         cell.surv[kBytes] < 0.5;  // what rounding leaves of weights that were added and taken away
     series->surv_bytes[bucket] = empty ? 0 : cell.surv[kBytes];
-    series->surv_count[bucket] = empty ? 0 : cell.surv[kCount];
+    series->surv_count[bucket] = empty ? 0 : cell.surv[kObjects];
     if (site.is_sampled) {
       series->surv_variance[bucket] = cell.surv_variance;
       series->surv_records[bucket] = empty ? 0 : cell.surv_records;
@@ -332,15 +310,15 @@ void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {
   for (int j = 0; j < kAgeBuckets; ++j) {
     if (j > shift || shift == 0) {
       series->death_bytes[j - shift] += site.deaths[j][kBytes];
-      series->death_count[j - shift] += site.deaths[j][kCount];
+      series->death_count[j - shift] += site.deaths[j][kObjects];
       continue;
     }
     const double middle = j == 0 ? 0 : 0.75 * std::exp2(j) - 0.5;
     const double crossing = middle / static_cast<double>(bucket_steps_);
     series->death_bytes[1] += crossing * site.deaths[j][kBytes];
-    series->death_count[1] += crossing * site.deaths[j][kCount];
+    series->death_count[1] += crossing * site.deaths[j][kObjects];
     series->death_bytes[0] += (1 - crossing) * site.deaths[j][kBytes];
-    series->death_count[0] += (1 - crossing) * site.deaths[j][kCount];
+    series->death_count[0] += (1 - crossing) * site.deaths[j][kObjects];
   }
 }
 
@@ -351,20 +329,18 @@ SiteTraits SeriesAccumulator::Traits(size_t site_index) const {
   double freed_sum = 0;
   for (const Cell& cell : site.cells) {
     traits.alloc_bytes += cell.alloc[kBytes];
-    traits.alloc_count += cell.alloc[kCount];
+    traits.alloc_count += cell.alloc[kObjects];
     traits.retained_bytes += cell.surv[kBytes];
-    traits.retained_count += cell.surv[kCount];
+    traits.retained_count += cell.surv[kObjects];
     traits.sampling_variance += cell.surv_variance;
     freed.push_back(cell.freed[kBytes]);
     freed_sum += cell.freed[kBytes];
   }
   traits.peak_bytes = site.peak_bytes;
   traits.temporary_bytes = site.temporary_bytes;
-  int bits = 0;
-  for (uint64_t word : site.size_keys) bits += std::popcount(word);
-  traits.distinct_sizes = bits >= 256 ? 256 * std::log(256.0) : -256 * std::log1p(-bits / 256.0);
+  traits.distinct_sizes = site.sizes.Estimate();
   if (traits.alloc_bytes > 0) traits.new_size_share = site.new_size_bytes / traits.alloc_bytes;
-  if (traits.alloc_count > 0) traits.power_of_two_share = site.births_now[1] / traits.alloc_count;
+  if (traits.alloc_count > 0) traits.power_of_two_share = site.power_of_two_count / traits.alloc_count;
   if (site.pairable_count > 0) traits.eviction_share = site.paired_count / site.pairable_count;
   if (freed_sum > 0) {
     const size_t busiest = std::max<size_t>(1, freed.size() / 20);

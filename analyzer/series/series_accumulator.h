@@ -28,7 +28,8 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/replay/site_change.h"
+#include "analyzer/replay/amount.h"
+#include "analyzer/replay/site_tally.h"
 #include "analyzer/series/run_context.h"
 #include "analyzer/series/site_series.h"
 #include "analyzer/series/site_traits.h"
@@ -51,8 +52,10 @@ class SeriesAccumulator final : public SiteSeriesSource {
   void OnGrow(uint32_t site, double more_bytes, double weight, int64_t step);
   void OnShrink(uint32_t site, int64_t birth_step, double fewer_bytes, double weight, int64_t step);
 
-  // The same for many changes of one step, in their order; quicker.
-  void Apply(std::span<const replay::SiteChange> changes, int64_t step);
+  // The same as sums of many changes within one step; quicker. See replay::ReplayObserver.
+  void Add(uint32_t site, const replay::SiteTally& tally, int64_t step);
+  void Add(std::span<const replay::DeathRun> runs, int64_t step);
+  void Add(std::span<const replay::SampledChange> changes, int64_t step);
 
   // What a site did in a step that may be over, where only totals are known: of blocks of which each recorded
   // one stands for `weight`. More deaths than births end the youngest of those that were there.
@@ -80,11 +83,9 @@ class SeriesAccumulator final : public SiteSeriesSource {
   SiteTraits Traits(size_t site) const;
 
  private:
-  // Bytes and count, always read and written together: a processor waits when it has to read two numbers at
-  // once that were written one by one.
-  using Amount [[gnu::vector_size(16)]] = double;
-  static constexpr int kBytes = 0;
-  static constexpr int kCount = 1;
+  using Amount = replay::Amount;
+  static constexpr int kBytes = replay::kBytes;
+  static constexpr int kObjects = replay::kObjects;
 
   struct Cell {
     Amount alloc = {};
@@ -96,7 +97,6 @@ class SeriesAccumulator final : public SiteSeriesSource {
   };
 
   struct Site {
-    // What every change touches comes first.
     int64_t now_step = -1;  // for which `now` is the cell; -1: for none
     Cell* now = nullptr;
     bool is_sampled = false;
@@ -104,9 +104,10 @@ class SeriesAccumulator final : public SiteSeriesSource {
     double peak_bytes = 0;
     double temporary_bytes = 0;
     double new_size_bytes = 0;
-    Amount births_now = {};      // allocations of this step; of a power of two bytes, in all
+    double births_now = 0;  // allocations of this step
+    double power_of_two_count = 0;
     Amount bytes_in_steps = {};  // allocated since the first step; each weighted with its object's size
-    std::array<uint64_t, 4> size_keys{};       // bits of the request sizes seen, hashed
+    replay::SizeSet sizes;
     std::array<Amount, kAgeBuckets> deaths{};  // by age in steps
     std::vector<Cell> cells;                   // of buckets first_bucket...
     int64_t first_bucket = 0;
@@ -138,12 +139,13 @@ class SeriesAccumulator final : public SiteSeriesSource {
   void Turn(Site& site, int64_t step, int64_t bucket);
   void EndStep(Site& site, int64_t next_step);
   void EndYoungest(Site& site, double bytes, int64_t step);
-  void NoteSize(Site& site, double bytes, double weight, int64_t step);
   static void NoteSample(Cell& cell, double bytes, double count, double weight, bool is_birth);
   void BeginSampling(Site& site);
-  void Born(Site& site, const replay::SiteChange& change, int64_t step);
-  void Died(Site& site, const replay::SiteChange& change, int64_t step, int64_t bucket);
-  void One(const replay::SiteChange& change, int64_t step) { Apply({&change, 1}, step); }
+  // The site, ready for changes of `step`.
+  Site& SiteAt(uint32_t site, int64_t step);
+  void EndOlder(Site& site, const Amount& died, int64_t birth, int64_t step);
+  void One(uint32_t site, const replay::SiteTally& tally, const replay::SampledChange& change, int64_t step);
+  void KeepWithinBudget();
   void MakeRoom(int64_t step) {
     if (step > last_step_) MakeRoomUpTo(step);
   }

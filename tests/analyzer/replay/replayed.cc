@@ -11,15 +11,22 @@ namespace {
 class FlowObserver : public ReplayObserver {
  public:
   explicit FlowObserver(Replayed* out) : out_(*out) {}
-  void OnChanges(std::span<const SiteChange> changes, uint32_t bucket) override {
-    for (const SiteChange& change : changes) {
-      Flow& flow = out_.flows[{change.site, bucket}];
-      if (change.IsBirth()) {
-        flow.alloc_bytes += change.bytes * change.weight;
-        continue;
-      }
-      flow.free_bytes += change.bytes * change.weight;
-      out_.deaths[bucket - change.birth] += change.kind == SiteChange::Kind::kFree ? change.weight : 0;
+  void OnTally(uint32_t site, const SiteTally& tally, uint32_t bucket) override {
+    Flow& flow = out_.flows[{site, bucket}];
+    flow.alloc_bytes += tally.alloc[kBytes];
+    flow.free_bytes += tally.temporary[kBytes];
+    if (tally.temporary[kObjects] != 0) out_.deaths[0] += tally.temporary[kObjects];
+    if (tally.has_run()) Died({tally.run, site, tally.run_birth}, bucket);
+    level_[site].high = std::max(level_[site].high, level_[site].now + tally.high_bytes);
+    level_[site].now += tally.change_bytes;
+    out_.site_peaks[site] = level_[site].high;
+  }
+  void OnDeaths(std::span<const DeathRun> runs, uint32_t bucket) override {
+    for (const DeathRun& run : runs) Died(run, bucket);
+  }
+  void OnSampled(std::span<const SampledChange> changes, uint32_t) override {
+    for (const SampledChange& change : changes) {
+      out_.sampled[{change.site, change.birth}] += (change.is_birth ? 1 : -1) * (change.is_object ? 1 : 0);
     }
   }
 
@@ -29,7 +36,16 @@ class FlowObserver : public ReplayObserver {
   }
 
  private:
+  struct Level {
+    double now = 0, high = 0;
+  };
+  void Died(const DeathRun& run, uint32_t bucket) {
+    out_.flows[{run.site, bucket}].free_bytes += run.died[kBytes];
+    if (run.died[kObjects] != 0) out_.deaths[bucket - run.birth] += run.died[kObjects];
+  }
+
   Replayed& out_;
+  std::map<uint32_t, Level> level_;  // by site
 };
 
 }  // namespace

@@ -31,6 +31,8 @@ struct Replayed : ReplayResult {
   std::map<std::pair<uint32_t, uint32_t>, Flow> flows;           // (site, bucket)
   std::map<std::pair<uint32_t, uint32_t>, Survivors> survivors;  // (site, birth)
   std::map<uint32_t, double> deaths;                             // age -> count
+  std::map<uint32_t, double> site_peaks;                         // site -> most it held at once
+  std::map<std::pair<uint32_t, uint32_t>, int> sampled;          // (site, birth) -> records of survivors
   std::vector<LiveView> retained;                                // in the order they were told
 
   // Every number, to the last bit: equal for equal replays.

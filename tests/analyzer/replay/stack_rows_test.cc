@@ -82,6 +82,7 @@ struct Pair {
     plain.Apply(row, change);
   }
   void NotePeak() {
+    rows.MakeRoomForPeaks(1);
     rows.NotePeak();
     plain.NotePeak();
   }

@@ -1,4 +1,4 @@
-#include "analyzer/replay/stack_totals.h"
+#include "analyzer/replay/stack_index.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace plateau::replay {
 namespace {
 
-TEST(StackTotalsTest, AStackHasOneRowInEachPool) {
+TEST(StackIndexTest, AStackHasOneRowInEachPool) {
   constexpr uint32_t kNodes = 300;  // each twice, and a third are not defined
   StackNodes nodes;
   for (uint32_t node = 1; node < kNodes; ++node) {
@@ -16,42 +16,42 @@ TEST(StackTotalsTest, AStackHasOneRowInEachPool) {
   }
   nodes.Resize(kNodes);
   nodes.MergeEqual();
-  StackTotals totals(nodes.size());
+  StackIndex index(nodes.size());
   std::map<std::pair<Pool, uint32_t>, uint32_t> rows;
   uint32_t asked = 0;
   std::mt19937 random(3);
   for (int i = 0; i < 20000; ++i) {
     const uint32_t node = static_cast<uint32_t>(random() % (kNodes + 20));
     const auto pool = static_cast<Pool>(random() % 4);
-    const uint32_t row = totals.RowOf(pool, node, nodes, [&](Pool, uint32_t) { return ++asked; });
+    const uint32_t row = index.RowOf(pool, node, nodes, [&](Pool, uint32_t) { return ++asked; });
     const auto [it, is_new] = rows.try_emplace({pool, nodes.Canonical(node)}, row);
     ASSERT_EQ(it->second, row);
-    ASSERT_EQ(totals.rows()[row].pool, pool);
-    ASSERT_EQ(totals.rows()[row].node, nodes.Canonical(node));
-    ASSERT_EQ(totals.rows()[row].site, row + 1) << "the site is asked for once";
+    ASSERT_EQ(index.rows()[row].pool, pool);
+    ASSERT_EQ(index.rows()[row].node, nodes.Canonical(node));
+    ASSERT_EQ(index.rows()[row].site, row + 1) << "the site is asked for once";
   }
-  EXPECT_EQ(totals.rows().size(), rows.size());
+  EXPECT_EQ(index.rows().size(), rows.size());
   EXPECT_GT(rows.size(), 4 * 60u);
 }
 
-TEST(StackTotalsTest, AStackInTwoPoolsKeepsItsAmountsApart) {
+TEST(StackIndexTest, AStackInTwoPoolsKeepsItsAmountsApart) {
   StackNodes nodes;
   nodes.Define(1, 0, 1);
   nodes.Resize(2);
   nodes.MergeEqual();
-  StackTotals totals(nodes.size());
+  StackIndex index(nodes.size());
   const auto row_of = [&](Pool pool) {
-    return totals.RowOf(pool, 1, nodes, [](Pool, uint32_t) { return 0; });
+    return index.RowOf(pool, 1, nodes, [](Pool, uint32_t) { return 0; });
   };
-  EXPECT_TRUE(totals.Born(row_of(Pool::kHeap), 100, 1, true));
-  EXPECT_TRUE(totals.Born(row_of(Pool::kPython), 30, 1, true));
-  EXPECT_TRUE(totals.Born(row_of(Pool::kMmap), 5, 1, true));
-  totals.Died(row_of(Pool::kHeap), 100, 1, true, false);
-  EXPECT_FALSE(totals.Born(row_of(Pool::kPython), 1, 1, true));
-  EXPECT_EQ(totals.live_bytes(), 36);
-  EXPECT_EQ(totals.peak_bytes(), 135);
-  ASSERT_EQ(totals.rows().size(), 3u);
-  const StackRow heap = totals.rows()[0], python = totals.rows()[1], mmap = totals.rows()[2];
+  StackRows& rows = index.rows();
+  rows.Born(row_of(Pool::kHeap), 100, 1, true);
+  rows.Born(row_of(Pool::kPython), 30, 1, true);
+  rows.Born(row_of(Pool::kMmap), 5, 1, true);
+  rows.NotePeak();
+  rows.Died(row_of(Pool::kHeap), 100, 1, true, false);
+  rows.Born(row_of(Pool::kPython), 1, 1, true);
+  ASSERT_EQ(index.rows().size(), 3u);
+  const StackRow heap = index.rows()[0], python = index.rows()[1], mmap = index.rows()[2];
   EXPECT_EQ(heap.pool, Pool::kHeap);
   EXPECT_EQ(heap.live_bytes, 0);
   EXPECT_EQ(heap.peak_bytes, 100);
