@@ -10,27 +10,6 @@ namespace {
 
 constexpr int64_t kOldSteps = 2;  // a block that lives this long is not churn
 
-// Merges bucket pairs (1,2), (3,4), ... of values that start at bucket `first`; bucket 0 stays alone.
-template <typename T, typename Merge>
-int64_t MergePairs(std::vector<T>& values, int64_t first, Merge merge) {
-  if (values.empty()) return BucketOfStep(first, 2);
-  const int64_t new_first = BucketOfStep(first, 2);
-  size_t out = 0;
-  int64_t out_bucket = new_first;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const int64_t bucket = BucketOfStep(first + static_cast<int64_t>(i), 2);
-    if (i == 0) continue;
-    if (bucket == out_bucket) {
-      merge(values[out], values[i]);
-    } else {
-      values[++out] = values[i];
-      out_bucket = bucket;
-    }
-  }
-  values.resize(out + 1);
-  return new_first;
-}
-
 }  // namespace
 
 const char* BirthPhaseName(BirthPhase phase) {
@@ -44,38 +23,47 @@ void SeriesAccumulator::MakeRoomUpTo(int64_t step) {
   while (BucketOf(last_step_) > options_.max_buckets) Coarsen();
 }
 
-SeriesAccumulator::Cell& SeriesAccumulator::NewCell(Site& site, int64_t bucket) {
+SeriesAccumulator::Cell& SeriesAccumulator::CellAt(Site& site, int64_t bucket) {
+  std::vector<Cell>& cells = site.cells;
+  // The last one, or a new one behind it, is what is nearly always asked for.
+  auto it = cells.end();
+  if (!cells.empty() && cells.back().bucket >= bucket) {
+    --it;
+    if (it->bucket != bucket) {
+      it = std::lower_bound(cells.begin(), it, bucket, [](const Cell& c, int64_t b) { return c.bucket < b; });
+    }
+    if (it->bucket == bucket) return *it;
+  }
   has_new_cells_ = true;
   site.now_step = -1;
-  if (site.cells.empty()) site.first_bucket = bucket;
-  if (bucket < site.first_bucket) {  // born before anything else we saw of this site
-    const size_t missing = static_cast<size_t>(site.first_bucket - bucket);
-    site.cells.insert(site.cells.begin(), missing, Cell{});
-    cells_in_use_ += missing;
-    site.first_bucket = bucket;
-  }
-  const size_t index = static_cast<size_t>(bucket - site.first_bucket);
-  if (index >= site.cells.size()) {
-    cells_in_use_ += index + 1 - site.cells.size();
-    if (index >= site.cells.capacity()) site.cells.reserve(index + 1 + index / 4);
-    site.cells.resize(index + 1);
-  }
-  return site.cells[index];
+  ++cells_in_use_;
+  Cell cell;
+  cell.bucket = static_cast<int32_t>(bucket);
+  return *cells.insert(it, cell);
 }
 
+// Pairs of buckets (1,2), (3,4), ... become one; bucket 0 stays alone.
 void SeriesAccumulator::Coarsen() {
   cells_in_use_ = 0;
   for (Site& site : sites_) {
-    site.first_bucket = MergePairs(site.cells, site.first_bucket, [](Cell& into, const Cell& from) {
-      into.alloc += from.alloc;
-      into.freed += from.freed;
-      into.surv += from.surv;
-      into.surv_variance += from.surv_variance;
-      into.surv_records += from.surv_records;
-    });
+    size_t kept = 0;
+    for (Cell& cell : site.cells) {
+      cell.bucket = static_cast<int32_t>(BucketOfStep(cell.bucket, 2));
+      if (kept == 0 || site.cells[kept - 1].bucket != cell.bucket) {
+        site.cells[kept++] = cell;
+        continue;
+      }
+      Cell& into = site.cells[kept - 1];
+      into.alloc += cell.alloc;
+      into.freed += cell.freed;
+      into.surv += cell.surv;
+      into.surv_variance += cell.surv_variance;
+      into.surv_records += cell.surv_records;
+    }
+    site.cells.resize(kept);
     site.cells.shrink_to_fit();
     site.now_step = -1;
-    cells_in_use_ += site.cells.size();
+    cells_in_use_ += kept;
   }
   bucket_steps_ *= 2;
   ++width_shift_;
@@ -251,12 +239,13 @@ void SeriesAccumulator::OnTotals(uint32_t site_id, const Totals& totals, int64_t
 
 // Takes `bytes` from the survivors of the last buckets up to that of `step`.
 void SeriesAccumulator::EndYoungest(Site& site, double bytes, int64_t step) {
-  for (int64_t bucket = BucketOf(step); bucket >= site.first_bucket && bytes > 0; --bucket) {
-    Cell& cell = site.cells[static_cast<size_t>(bucket - site.first_bucket)];
-    if (cell.surv[kBytes] <= 0) continue;
+  const int64_t last_bucket = BucketOf(step);
+  for (auto it = site.cells.rbegin(); it != site.cells.rend() && bytes > 0; ++it) {
+    Cell& cell = *it;
+    if (cell.bucket > last_bucket || cell.surv[kBytes] <= 0) continue;
     const double taken = std::min(bytes, cell.surv[kBytes]);
     const double left = 1 - taken / cell.surv[kBytes];
-    const uint64_t age = static_cast<uint64_t>(step - std::min(step, bucket * bucket_steps_));
+    const uint64_t age = static_cast<uint64_t>(step - std::min(step, cell.bucket * bucket_steps_));
     site.deaths[static_cast<size_t>(AgeBucket(age))] += Amount{taken, cell.surv[kObjects] * (1 - left)};
     cell.surv = Amount{cell.surv[kBytes] - taken, cell.surv[kObjects] * left};
     cell.surv_records *= static_cast<float>(left);
@@ -286,9 +275,8 @@ void SeriesAccumulator::Load(size_t site_index, SiteSeries* series) const {
   series->object_bytes = site.bytes_in_steps[0] > 0 ? site.bytes_in_steps[1] / site.bytes_in_steps[0] : 0;
   series->surv_variance.assign(site.is_sampled ? length : 0, 0.0);
   series->surv_records.assign(site.is_sampled ? length : 0, 0.0);
-  for (size_t i = 0; i < site.cells.size(); ++i) {
-    const size_t bucket = static_cast<size_t>(site.first_bucket) + i;
-    const Cell& cell = site.cells[i];
+  for (const Cell& cell : site.cells) {
+    const size_t bucket = static_cast<size_t>(cell.bucket);
     series->alloc_bytes[bucket] = cell.alloc[kBytes];
     series->alloc_count[bucket] = cell.alloc[kObjects];
     series->free_bytes[bucket] = cell.freed[kBytes];
@@ -326,6 +314,7 @@ SiteTraits SeriesAccumulator::Traits(size_t site_index) const {
   const Site& site = sites_[site_index];
   SiteTraits traits;
   std::vector<double> freed;
+  freed.reserve(site.cells.size());
   double freed_sum = 0;
   for (const Cell& cell : site.cells) {
     traits.alloc_bytes += cell.alloc[kBytes];
@@ -343,7 +332,9 @@ SiteTraits SeriesAccumulator::Traits(size_t site_index) const {
   if (traits.alloc_count > 0) traits.power_of_two_share = site.power_of_two_count / traits.alloc_count;
   if (site.pairable_count > 0) traits.eviction_share = site.paired_count / site.pairable_count;
   if (freed_sum > 0) {
-    const size_t busiest = std::max<size_t>(1, freed.size() / 20);
+    // Of all buckets from its first to its last; in those without a cell nothing was freed.
+    const auto lifetime = static_cast<size_t>(site.cells.back().bucket - site.cells.front().bucket) + 1;
+    const size_t busiest = std::min(freed.size(), std::max<size_t>(1, lifetime / 20));
     std::partial_sort(freed.begin(), freed.begin() + busiest, freed.end(), std::greater<>());
     double sum = 0;
     for (size_t i = 0; i < busiest; ++i) sum += freed[i];

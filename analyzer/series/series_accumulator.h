@@ -94,7 +94,9 @@ class SeriesAccumulator final : public SiteSeriesSource {
     // Kept only for sites that are sampled.
     float surv_variance = 0;
     float surv_records = 0;
+    int32_t bucket = 0;
   };
+  static_assert(sizeof(Cell) == 64);
 
   struct Site {
     int64_t now_step = -1;  // for which `now` is the cell; -1: for none
@@ -109,8 +111,7 @@ class SeriesAccumulator final : public SiteSeriesSource {
     Amount bytes_in_steps = {};  // allocated since the first step; each weighted with its object's size
     replay::SizeSet sizes;
     std::array<Amount, kAgeBuckets> deaths{};  // by age in steps
-    std::vector<Cell> cells;                   // of buckets first_bucket...
-    int64_t first_bucket = 0;
+    std::vector<Cell> cells;                   // of the buckets in which it did something, in their order
     // Eviction pairing: old blocks that died and new ones that came in the same step.
     int64_t current_step = -1;
     double old_frees_now = 0;
@@ -126,11 +127,8 @@ class SeriesAccumulator final : public SiteSeriesSource {
     return sites_[site];
   }
   int64_t BucketOf(int64_t step) const { return step <= 0 ? 0 : (step + bucket_steps_ - 1) >> width_shift_; }
-  Cell& CellAt(Site& site, int64_t bucket) {
-    const size_t index = static_cast<size_t>(bucket - site.first_bucket);
-    return index < site.cells.size() ? site.cells[index] : NewCell(site, bucket);
-  }
-  Cell& NewCell(Site& site, int64_t bucket);
+  // The cell of a bucket, which may be new: then the others may have moved.
+  Cell& CellAt(Site& site, int64_t bucket);
   void BeginStep(Site& site, int64_t step) {
     if (step != site.current_step) [[unlikely]]
       EndStep(site, step);
