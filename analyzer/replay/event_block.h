@@ -35,6 +35,8 @@ struct Event {
   uint32_t stack;  // as in the trace, not canonical
 
   trace::RecordKind Kind() const { return static_cast<trace::RecordKind>(kind); }
+  // The kind, and above it the flags that make the event another one: 0 for nearly all.
+  uint64_t KindAndFlags() const { return kind | (flags & ~uint64_t{kEventTimed}) << 8; }
 };
 static_assert(sizeof(Event) == 16);
 

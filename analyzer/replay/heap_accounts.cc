@@ -101,7 +101,7 @@ inline bool HeapAccounts::TryPlain(const Change& change, uint32_t row, Levels* l
 template <bool kIsObserved>
 const Change* HeapAccounts::ApplyPlainRun(const Change* c, const Change* end) {
   const Pool pool = c->pool;
-  const uint32_t traits = Change{0, 0, 0, ChangeKind{}, pool, kNotSampled, 0}.Traits();
+  const uint32_t traits = Change::TraitsOf(ChangeKind{}, pool, kNotSampled);
   const bool is_large = stacks_.is_large();
   Levels levels(this, pool);
   for (; c != end; ++c) {

@@ -8,6 +8,8 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 #define PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -47,23 +49,30 @@ enum ChangeFlags : uint8_t {
 // Of `Change::rate`: stands for one object whatever the sampling.
 inline constexpr uint8_t kNotSampled = 255;
 
+// Two words, the first and most of the second as a LiveObject has them: most changes are copied from one.
+//
 // No byte of its own: one that is written could be part of anything, and all else would have to be read
 // again.
 struct Change {
-  uint32_t bytes;  // or an index: what the kind or kChangeDetailed says
   uint32_t stack;  // node of the trace
   uint32_t birth;  // bucket
+  uint32_t bytes;  // or an index: what the kind or kChangeDetailed says
   ChangeKind kind : 8;
   Pool pool : 8;
   uint32_t rate : 8;  // which sampling rate it was recorded at
   uint32_t flags : 8;
 
   // The last four, in one number: the kind below all else.
-  uint32_t Traits() const {
-    return static_cast<uint32_t>(kind) | static_cast<uint32_t>(pool) << 8 | rate << 16 | flags << 24;
+  static constexpr uint32_t TraitsOf(ChangeKind kind, Pool pool, uint8_t rate) {
+    return static_cast<uint32_t>(kind) | static_cast<uint32_t>(pool) << 8 | uint32_t{rate} << 16;
+  }
+  uint32_t Traits() const { return TraitsOf(kind, pool, static_cast<uint8_t>(rate)) | flags << 24; }
+  // `born_at`: stack, and birth above it. `amount`: bytes, and traits above them.
+  static Change FromWords(uint64_t born_at, uint64_t amount) {
+    return std::bit_cast<Change>(std::array{born_at, amount});
   }
 };
-static_assert(sizeof(Change) == 16);
+static_assert(sizeof(Change) == 16 && std::endian::native == std::endian::little);
 
 // What few changes have: a size beyond 32 bits, a time, an address.
 struct ChangeDetail {

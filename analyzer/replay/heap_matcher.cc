@@ -1,13 +1,14 @@
 #include "analyzer/replay/heap_matcher.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace plateau::replay {
 namespace {
 
 using trace::RecordKind;
+
+constexpr uint64_t Number(RecordKind kind) { return static_cast<uint64_t>(kind); }
 
 }  // namespace
 
@@ -94,15 +95,19 @@ template <bool kMany>
   const LiveTable::Place place = live_.FindOrAdd(e.address, hint);
   if (!place.is_new) [[unlikely]]
     MakeRoomAt(e, place.object);
-  const uint64_t bytes = BytesOf(e);
-  Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
-  // In place: an object that is copied there from the stack is waited for.
-  new (place.object) LiveObject(rates_.current(), birth_flags_, bytes, e.stack, bucket_);
+  BeBorn(e, heap_birth_, place.object);
   if (kMany && !waiting_.empty()) [[unlikely]]
     CheckDoomed(e, place.object);
 }
 
-void HeapMatcher::AllocAnew(const Event& e) { is_multi_stream_ ? Alloc<true>(e, {}) : Alloc<false>(e, {}); }
+void HeapMatcher::AllocAnew(const Event& e) {
+  if (e.address == 0) return;
+  LiveObject* const object = MakeRoom(e);
+  const uint64_t bytes = BytesOf(e);
+  Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
+  *object = {rates_.current(), birth_flags_, bytes, e.stack, bucket_};
+  CheckDoomed(e, object);
+}
 
 void HeapMatcher::NoteUnknownFree(const Event& e) {
   ++totals_.unknown_frees;
@@ -120,11 +125,10 @@ template <bool kMany>
   const LiveTable::Spot spot = FreedObject<kMany>(e, hint);
   if (spot.object == nullptr) [[unlikely]]
     return;
-  const LiveObject& object = *spot.object;
-  if (object.Has(kObjectTensor | kObjectParts)) [[unlikely]] {
-    EndLive(e.address, spot.object);
+  if (spot.object->is_plain()) [[likely]] {
+    DiePlainly(*spot.object, Pool::kHeap);
   } else {
-    Append(ChangeKind::kDied, Pool::kHeap, object.stack(), object.birth(), object.bytes(), object.rate());
+    EndLive(e.address, spot.object);
   }
   live_.Erase(spot);
 }
@@ -135,9 +139,16 @@ template <bool kMany>
   if (e.address == 0) return;
   const LiveTable::Place place = python_.FindOrAdd(e.address, hint);
   if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
+  BeBorn(e, python_birth_, place.object);
+}
+
+void HeapMatcher::AllocInAnew(const Event& e) {
+  if (e.address == 0) return;
+  const LiveTable::Place place = python_.FindOrAdd(e.address);
+  if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
   const uint64_t bytes = BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.python());
-  new (place.object) LiveObject(rates_.python(), birth_flags_, bytes, e.stack, bucket_);
+  *place.object = {rates_.python(), birth_flags_, bytes, e.stack, bucket_};
 }
 
 [[gnu::always_inline]] inline void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {
@@ -146,7 +157,11 @@ template <bool kMany>
     ++totals_.unknown_frees;
     return;
   }
-  End(*spot.object, Pool::kPython, nullptr);
+  if (spot.object->is_plain()) [[likely]] {
+    DiePlainly(*spot.object, Pool::kPython);
+  } else {
+    End(*spot.object, Pool::kPython, nullptr);
+  }
   python_.Erase(spot);
 }
 
@@ -185,18 +200,17 @@ void HeapMatcher::MatchAll(const Event* begin, const Event* end, const Event* bl
 
 template <bool kMany>
 [[gnu::always_inline]] inline void HeapMatcher::MatchOne(const Event& e, const LiveTable::Hint& hint) {
-  if (e.flags & kEventRealloc) [[unlikely]] {
-    MatchOther(e);
-  } else if (e.Kind() == RecordKind::kAlloc) {
+  const uint64_t kind = e.KindAndFlags();
+  if (kind == Number(RecordKind::kAlloc)) {
     ++totals_.events;
     Alloc<kMany>(e, hint);
-  } else if (e.Kind() == RecordKind::kFree) {
+  } else if (kind == Number(RecordKind::kFree)) {
     ++totals_.events;
     Free<kMany>(e, hint);
-  } else if (e.Kind() == RecordKind::kAllocIn) {
+  } else if (kind == Number(RecordKind::kAllocIn)) {
     ++totals_.events;
     AllocIn(e, hint);
-  } else if (e.Kind() == RecordKind::kFreeIn) {
+  } else if (kind == Number(RecordKind::kFreeIn)) {
     ++totals_.events;
     FreeIn(e, hint);
   } else {
@@ -208,7 +222,11 @@ void HeapMatcher::MatchOther(const Event& e) {
   switch (e.Kind()) {
     case RecordKind::kAlloc:
       ++totals_.events;
-      FinishRealloc(e);
+      e.flags& kEventRealloc ? FinishRealloc(e) : AllocAnew(e);
+      break;
+    case RecordKind::kAllocIn:
+      ++totals_.events;
+      AllocInAnew(e);
       break;
     case RecordKind::kFree:
       ++totals_.events;
@@ -259,6 +277,8 @@ void HeapMatcher::Tick(uint64_t tsc) {
   while (label_next_ < options_.labels.size() && tsc >= options_.labels[label_next_].begin) {
     birth_flags_ = static_cast<uint8_t>(options_.labels[label_next_++].label << kObjectLabelShift);
   }
+  heap_birth_ = BirthNow(Pool::kHeap, rates_.current());
+  python_birth_ = BirthNow(Pool::kPython, rates_.python());
   out_.Append({0, 0, 0, ChangeKind::kTick, Pool::kHeap, 0, 0}, {.time = tsc, .object_bytes = 0, .label = 0});
   if (is_over) AppendRetained();
   for (size_t i = first_snapshot; i < snapshot_next_; ++i) AppendPlaces(static_cast<uint32_t>(i));
@@ -270,6 +290,11 @@ void HeapMatcher::Tick(uint64_t tsc) {
   if (ledger_next_ < definitions_.ledger.size()) next(definitions_.ledger[ledger_next_].tsc);
   if (snapshot_next_ < options_.snapshot_times.size()) next(options_.snapshot_times[snapshot_next_]);
   if (rate_next_ < definitions_.rates.size()) next(definitions_.rates[rate_next_].tsc);
+}
+
+HeapMatcher::Birth HeapMatcher::BirthNow(Pool pool, uint8_t rate) const {
+  return {uint64_t{bucket_} << 32, uint64_t{Change::TraitsOf(ChangeKind::kBorn, pool, rate)} << 32,
+          LiveObject::TraitsOf(rate, birth_flags_)};
 }
 
 void HeapMatcher::Finish() {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <new>
 #include <queue>
 #include <vector>
 
@@ -76,6 +77,28 @@ class HeapMatcher {
     bool operator>(const Doomed& other) const { return latest > other.latest; }
   };
 
+  // Words of a change and an object that are born now: all but stack and bytes.
+  struct Birth {
+    uint64_t born_at;
+    uint64_t change_amount;
+    uint64_t object_amount;
+  };
+  // Appends a birth and writes the object.
+  [[gnu::always_inline]] void BeBorn(const Event& event, const Birth& birth, LiveObject* object) {
+    const uint64_t born_at = birth.born_at | event.stack;
+    out_.Append(Change::FromWords(born_at, birth.change_amount | event.bytes));
+    // In place: an object that is copied there from the stack is waited for.
+    new (object) LiveObject(birth.object_amount | event.bytes, born_at);
+  }
+  // Appends the end of an object that is_plain().
+  [[gnu::always_inline]] void DiePlainly(const LiveObject& object, Pool pool) {
+    static_assert(Change::TraitsOf({}, {}, 0xff) == 0xff0000,
+                  "where the amount of an object has it, above bytes");
+    const uint64_t died = uint64_t{Change::TraitsOf(ChangeKind::kDied, pool, 0)} << 32;
+    out_.Append(Change::FromWords(object.born_at(), object.bytes_and_rate() | died));
+  }
+  Birth BirthNow(Pool pool, uint8_t rate) const;
+
   // Events begin..end, all of the time now_.
   template <bool kMany>
   void MatchAll(const Event* begin, const Event* end, const Event* block_end);
@@ -112,7 +135,9 @@ class HeapMatcher {
   }
   void NoteUnknownFree(const Event& event);
   void WaitInTurn(const Event& event);
-  void AllocAnew(const Event& event);  // by a realloc
+  // The same for any number of bytes, in either pool.
+  void AllocAnew(const Event& event);
+  void AllocInAnew(const Event& event);
   void StartRealloc(const Event& event);
   void FinishRealloc(const Event& event);
   void CancelRealloc();
@@ -136,7 +161,7 @@ class HeapMatcher {
   void AppendRetained(const LiveObject& object, Pool pool, const Parts* parts);
   [[gnu::always_inline]] void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth,
                                      uint64_t bytes, uint8_t rate) {
-    const Change change{static_cast<uint32_t>(bytes), stack, birth, kind, pool, rate, 0};
+    const Change change{stack, birth, static_cast<uint32_t>(bytes), kind, pool, rate, 0};
     if (bytes <= UINT32_MAX) [[likely]]
       return out_.Append(change);
     out_.Append(change, {.bytes = bytes, .object_bytes = 0, .label = 0});
@@ -165,6 +190,8 @@ class HeapMatcher {
   size_t label_next_ = 0;
   size_t snapshot_next_ = 0;
   uint8_t birth_flags_ = kNoLabel & (0xff << kObjectLabelShift);  // of what is born now
+  Birth heap_birth_ = {};
+  Birth python_birth_ = {};
   uint64_t next_tick_ = 0;
   // Where Match() is.
   const EventBlock* block_ = nullptr;

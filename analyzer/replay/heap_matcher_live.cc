@@ -7,7 +7,7 @@ namespace plateau::replay {
 void HeapMatcher::AppendPlaces(uint32_t moment) {
   if (!options_.on_snapshot) return;
   const auto append = [&](uint64_t address, const LiveObject& object, Pool pool) {
-    out_.Append({0, object.stack(), moment, ChangeKind::kPlaced, pool, object.rate(), 0},
+    out_.Append({object.stack(), moment, 0, ChangeKind::kPlaced, pool, object.rate(), 0},
                 {.bytes = object.bytes(), .address = address, .label = 0});
   };
   live_.ForEach([&](uint64_t address, const LiveObject& object) { append(address, object, Pool::kHeap); });
@@ -38,9 +38,9 @@ void HeapMatcher::AppendRetained() {
 
 void HeapMatcher::AppendRetained(const LiveObject& object, Pool pool, const Parts* parts) {
   const uint8_t bits = static_cast<uint8_t>(object.flags() >> kObjectLabelShift);
-  Change change{0,
-                object.stack(),
+  Change change{object.stack(),
                 object.birth(),
+                0,
                 ChangeKind::kRetained,
                 pool,
                 object.rate(),

@@ -43,6 +43,9 @@ inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at it
 
 // Two words, each always written as a whole: a processor waits when it has to read a word whose parts were
 // written one by one. Does not know its address.
+//
+//   amount    bytes (44 bits), alive (1), 0 (3), rate (8), flags (8)
+//   born at   stack (32), birth (32)
 class LiveObject {
  public:
   static constexpr uint64_t kMostBytes = (uint64_t{1} << 44) - 1;
@@ -50,33 +53,47 @@ class LiveObject {
   LiveObject() = default;
   // `bytes` up to kMostBytes.
   LiveObject(uint8_t rate, uint8_t flags, uint64_t bytes, uint32_t stack, uint32_t birth)
-      : first_(bytes | kAlive | uint64_t{rate} << 48 | uint64_t{flags} << 56),
-        second_(stack | uint64_t{birth} << 32) {}
+      : LiveObject(bytes | TraitsOf(rate, flags), stack | uint64_t{birth} << 32) {}
+  // Both words; `amount` is bytes and TraitsOf().
+  LiveObject(uint64_t amount, uint64_t born_at) : amount_(amount), born_at_(born_at) {}
+  static constexpr uint64_t TraitsOf(uint8_t rate, uint8_t flags) {
+    return kAlive | uint64_t{rate} << kRateShift | uint64_t{flags} << kFlagsShift;
+  }
 
-  uint64_t bytes() const { return first_ & kMostBytes; }
-  uint8_t rate() const { return static_cast<uint8_t>(first_ >> 48); }  // which it was recorded at
-  uint8_t flags() const { return static_cast<uint8_t>(first_ >> 56); }
-  uint32_t stack() const { return static_cast<uint32_t>(second_); }        // node of the trace
-  uint32_t birth() const { return static_cast<uint32_t>(second_ >> 32); }  // bucket of the clock
+  uint64_t bytes() const { return amount_ & kMostBytes; }
+  uint8_t rate() const { return static_cast<uint8_t>(amount_ >> kRateShift); }  // which it was recorded at
+  uint8_t flags() const { return static_cast<uint8_t>(amount_ >> kFlagsShift); }
+  uint32_t stack() const { return static_cast<uint32_t>(born_at_); }        // node of the trace
+  uint32_t birth() const { return static_cast<uint32_t>(born_at_ >> 32); }  // bucket of the clock
+  uint64_t born_at() const { return born_at_; }
   bool Has(uint8_t any_flag) const { return (flags() & any_flag) != 0; }
-  void Flip(ObjectFlags flag) { first_ ^= uint64_t{flag} << 56; }
+  void Flip(ObjectFlags flag) { amount_ ^= uint64_t{flag} << kFlagsShift; }
+
+  // Of one piece, no tensor, and below 4 GiB. Then bytes_and_rate() is all that its end needs beside
+  // born_at(): the bytes, and the rate in the byte it has in `amount`.
+  bool is_plain() const { return (amount_ & kNotPlain) == 0; }
+  uint64_t bytes_and_rate() const { return amount_ & (UINT32_MAX | uint64_t{0xff} << kRateShift); }
 
  private:
   friend class LiveTable;
   static constexpr uint64_t kAlive = uint64_t{1} << 44;
+  static constexpr int kRateShift = 48;
+  static constexpr int kFlagsShift = 56;
+  static constexpr uint64_t kNotPlain =
+      (kMostBytes & ~uint64_t{UINT32_MAX}) | uint64_t{kObjectTensor | kObjectParts} << kFlagsShift;
 
-  bool is_alive() const { return first_ != 0; }
-  void Kill() { first_ = 0; }
+  bool is_alive() const { return amount_ != 0; }
+  void Kill() { amount_ = 0; }
   // Word by word, because they may have been written a moment ago and not as one.
   void CopyFrom(const LiveObject& other) {
-    uint64_t first = other.first_, second = other.second_;
-    asm("" : "+r"(first), "+r"(second));
-    first_ = first;
-    second_ = second;
+    uint64_t amount = other.amount_, born_at = other.born_at_;
+    asm("" : "+r"(amount), "+r"(born_at));
+    amount_ = amount;
+    born_at_ = born_at;
   }
 
-  uint64_t first_;
-  uint64_t second_;
+  uint64_t amount_;
+  uint64_t born_at_;
 };
 static_assert(sizeof(LiveObject) == 16);
 
@@ -303,7 +320,6 @@ class LiveTable {
   int shift_ = 63;
   uint64_t epoch_ = 1;  // of the regions: their pages are used again when they are forgotten
   size_t used_regions_ = 0;
-  Region latest_ = {};            // that was found
   const Page* newest_ = nullptr;  // that got a group
   size_t size_ = 0;
   bool is_large_ = false;

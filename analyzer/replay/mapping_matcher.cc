@@ -19,8 +19,8 @@ uint64_t EndOf(uint64_t begin, uint64_t bytes) {
 
 void Append(ChangeKind kind, const Mapping& mapping, uint64_t bytes, ChangeWriter* out) {
   const uint8_t flags = mapping.is_first ? 0 : kChangePiece;
-  const Change change{0,           mapping.stack, mapping.birth, kind, static_cast<Pool>(mapping.kind),
-                      kNotSampled, flags};
+  const Change change{mapping.stack, mapping.birth, 0, kind, static_cast<Pool>(mapping.kind),
+                      kNotSampled,   flags};
   out->Append(change, {.bytes = bytes, .object_bytes = bytes, .label = kNoLabel});
 }
 
@@ -62,13 +62,9 @@ void MappingMatcher::AppendRetained() {
 void MappingMatcher::AppendPlaces(uint32_t moment) {
   mappings_.ForEach([&](const MappingPiece& piece) {
     if (!HasRows(static_cast<Pool>(piece.mapping.kind))) return;
-    const Change change{0,
-                        piece.mapping.stack,
-                        moment,
-                        ChangeKind::kPlaced,
-                        static_cast<Pool>(piece.mapping.kind),
-                        kNotSampled,
-                        0};
+    const Change change{
+        piece.mapping.stack, moment, 0, ChangeKind::kPlaced, static_cast<Pool>(piece.mapping.kind),
+        kNotSampled,         0};
     out_.Append(change, {.bytes = piece.bytes(), .address = piece.begin, .label = kNoLabel});
   });
 }
