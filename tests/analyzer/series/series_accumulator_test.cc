@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <numeric>
+#include <random>
+#include <vector>
 
 namespace plateau::series {
 namespace {
@@ -119,6 +122,58 @@ TEST(SeriesAccumulatorTest, LongRunsAreCoarsenedWithoutLosingBytes) {
   const double deaths = std::accumulate(churn.death_bytes.begin(), churn.death_bytes.end(), 0.0);
   EXPECT_THAT(deaths, DoubleNear(3.0 * (steps - 8), 1e-6));
   EXPECT_GT(churn.death_bytes[1], 0.3 * deaths);
+}
+
+// Sites that are idle for long, objects that die long after, and buckets that are merged meanwhile.
+TEST(SeriesAccumulatorTest, EveryBucketHasWhatHappenedInIt) {
+  struct Block {
+    int64_t birth;
+    double bytes;
+  };
+  std::mt19937 random(7);
+  for (const int64_t max_buckets : {1024, 64, 16}) {
+    SeriesAccumulator series({.max_buckets = max_buckets});
+    std::vector<double> born(901), freed(901), survived(901);
+    std::vector<Block> blocks;
+    for (int64_t step = 0; step <= 900; step += 1 + static_cast<int64_t>(random() % 60 == 0 ? 50 : 0)) {
+      if (random() % 3 != 0) continue;
+      for (unsigned n = random() % 4; n > 0; --n) {
+        blocks.push_back({step, 1.0 + random() % 1000});
+        series.OnAlloc(0, blocks.back().bytes, 1, step);
+        born[step] += blocks.back().bytes;
+      }
+      for (unsigned n = random() % 4; n > 0 && !blocks.empty(); --n) {
+        const size_t which = random() % blocks.size();
+        series.OnFree(0, blocks[which].birth, blocks[which].bytes, 1, step);
+        freed[step] += blocks[which].bytes;
+        blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(which));
+      }
+    }
+    for (const Block& block : blocks) survived[block.birth] += block.bytes;
+    series.Finish(900);
+    const SiteSeries site = LoadSite(series, 0);
+    SiteSeries expected(static_cast<size_t>(series.buckets()));
+    for (int64_t step = 0; step <= 900; ++step) {
+      const int64_t bucket = BucketOfStep(step, series.bucket_steps());
+      expected.alloc_bytes[bucket] += born[step];
+      expected.free_bytes[bucket] += freed[step];
+      expected.surv_bytes[bucket] += survived[step];
+    }
+    EXPECT_EQ(site.alloc_bytes, expected.alloc_bytes) << max_buckets;
+    EXPECT_EQ(site.free_bytes, expected.free_bytes) << max_buckets;
+    EXPECT_EQ(site.surv_bytes, expected.surv_bytes) << max_buckets;
+  }
+}
+
+// What is folded comes late, so a bucket may begin before one that is there already.
+TEST(SeriesAccumulatorTest, TotalsOfEarlierStepsFindTheirBucket) {
+  SeriesAccumulator series;
+  for (const int64_t step : {5, 2, 9, 3, 2}) {
+    series.OnTotals(0, {.alloc_bytes = 10.0 * static_cast<double>(step), .alloc_count = 1, .weight = 1},
+                    step);
+  }
+  series.Finish(9);
+  EXPECT_THAT(LoadSite(series, 0).surv_bytes, ElementsAre(0, 0, 40, 30, 0, 50, 0, 0, 0, 90));
 }
 
 TEST(SeriesAccumulatorTest, ManySitesStayWithinTheBudget) {
