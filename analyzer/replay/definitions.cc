@@ -24,8 +24,6 @@ using trace::RecordKind;
 // bound.
 constexpr uint32_t kMaxId = 1u << 28;
 
-constexpr uint32_t kManyNodes = 1u << 17;  // merging them takes a millisecond or more
-
 template <typename T>
 T* Slot(std::vector<T>& table, uint32_t id) {
   if (id == 0 || id > kMaxId) return nullptr;
@@ -188,7 +186,7 @@ class Collector {
     result_.summary = reader.summary();
   }
 
-  Definitions Run(int threads, const MeanwhileFunction& meanwhile) {
+  Definitions Run(int threads, const LocatedFunction& on_located) {
     std::vector<const reader::BlockRef*> blocks;
     uint64_t bytes = 0;
     for (const reader::StreamIndex& stream : reader_.streams()) {
@@ -228,7 +226,7 @@ class Collector {
     for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
     work();
     for (std::thread& helper : helpers) helper.join();
-    Finish(threads > 1 ? meanwhile : nullptr);
+    Finish(threads > 1 ? on_located : nullptr);
     return std::move(result_);
   }
 
@@ -326,7 +324,7 @@ class Collector {
     }
   }
 
-  void Finish(const MeanwhileFunction& meanwhile) {
+  void Finish(const LocatedFunction& on_located) {
     const auto by_time = [](const auto& a, const auto& b) { return a.tsc < b.tsc; };
     std::stable_sort(result_.marks.begin(), result_.marks.end(), [](const TimedMark& a, const TimedMark& b) {
       return std::pair(a.tsc, a.stream) < std::pair(b.tsc, b.stream);
@@ -342,22 +340,15 @@ class Collector {
     Join(&result_.copied_pages);
     result_.summary.TakeRecordedDrops(drops_);
     result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
-    MergeNodes(meanwhile);
+    if (on_located) on_located(result_);
+    result_.nodes.Resize(size_t{last_node_} + 1);
+    result_.nodes.MergeEqual();
     for (TimedMark& mark : result_.marks) {
       if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
       const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
       if (caller != 0) mark.value = caller;
     }
     result_.left_out_marks = DrawLeftOutMarks(groups_, result_.last_tsc, &result_.marks);
-  }
-
-  void MergeNodes(const MeanwhileFunction& meanwhile) {
-    result_.nodes.Resize(size_t{last_node_} + 1);
-    std::atomic<bool> is_over{false};
-    std::jthread beside;  // joined also when there is no memory to merge with
-    if (meanwhile && last_node_ >= kManyNodes) beside = std::jthread([&] { meanwhile(result_, is_over); });
-    result_.nodes.MergeEqual();
-    is_over = true;
   }
 
   // Whether the value of a mark is the stack of its caller, by which loops and optimizers are told apart.
@@ -390,8 +381,8 @@ const std::string& Definitions::Info(const std::string& key) const {
 }
 
 absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads,
-                                               const MeanwhileFunction& meanwhile) {
-  return Collector(reader).Run(threads, meanwhile);
+                                               const LocatedFunction& on_located) {
+  return Collector(reader).Run(threads, on_located);
 }
 
 }  // namespace plateau::replay

@@ -10,7 +10,6 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_DEFINITIONS_H_
 #define PLATEAU_ANALYZER_REPLAY_DEFINITIONS_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -113,13 +112,13 @@ struct Definitions {
   const std::string& Info(const std::string& key) const;
 };
 
-// Work for a core that would be idle while stacks are merged: called on a thread of its own, with everything
-// there but the nodes and the marks. Should return soon once `is_over`.
-using MeanwhileFunction = std::function<void(const Definitions&, const std::atomic<bool>& is_over)>;
+// Called when everything is there but the nodes and the marks, before stacks are merged: from here on one
+// core is idle for a while.
+using LocatedFunction = std::function<void(const Definitions&)>;
 
 // `threads` 0: as many as the machine has.
 absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads = 0,
-                                               const MeanwhileFunction& meanwhile = nullptr);
+                                               const LocatedFunction& on_located = nullptr);
 
 }  // namespace plateau::replay
 

@@ -1,10 +1,10 @@
 #include "analyzer/report/process_pass.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -354,7 +354,7 @@ std::string ProcessPass::PoolOf(size_t site) const {
 namespace {
 
 // The few with the most call sites: names in them will be needed.
-std::vector<const replay::Module*> MostCalledModules(const replay::Definitions& definitions) {
+std::vector<replay::Module> MostCalledModules(const replay::Definitions& definitions) {
   std::vector<std::pair<uint32_t, uint32_t>> counts(definitions.modules.size());  // and the number
   for (uint32_t i = 0; i < counts.size(); ++i) counts[i].second = i;
   for (const replay::Location& location : definitions.locations) {
@@ -362,9 +362,9 @@ std::vector<const replay::Module*> MostCalledModules(const replay::Definitions& 
       ++counts[location.owner].first;
   }
   std::sort(counts.begin(), counts.end(), std::greater<>());
-  std::vector<const replay::Module*> modules;
+  std::vector<replay::Module> modules;
   for (const auto& [count, module] : counts) {
-    if (count > 0 && modules.size() < kModulesReadAhead) modules.push_back(&definitions.modules[module]);
+    if (count > 0 && modules.size() < kModulesReadAhead) modules.push_back(definitions.modules[module]);
   }
   return modules;
 }
@@ -374,12 +374,15 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, re
                                                      symbols::Symbolizer* symbolizer) {
   auto pass = std::make_unique<ProcessPass>();
   PLATEAU_ASSIGN_OR_RETURN(pass->reader, reader::TraceReader::Open(path, check));
-  const auto read_symbols = [symbolizer](const replay::Definitions& definitions,
-                                         const std::atomic<bool>& is_over) {
-    for (const replay::Module* module : MostCalledModules(definitions)) {
-      if (is_over) return;
-      symbolizer->ReadAhead(module->path, module->build_id);
-    }
+  // Symbols are read while stacks are merged and events replayed.
+  std::jthread reading;
+  const auto read_symbols = [&](const replay::Definitions& definitions) {
+    reading = std::jthread([symbolizer, modules = MostCalledModules(definitions)](std::stop_token stop) {
+      for (const replay::Module& module : modules) {
+        if (stop.stop_requested()) return;
+        symbolizer->ReadAhead(module.path, module.build_id);
+      }
+    });
   };
   PLATEAU_ASSIGN_OR_RETURN(pass->definitions,
                            replay::CollectDefinitions(*pass->reader, options.threads, read_symbols));
@@ -403,6 +406,7 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, re
   pass->site_table = std::make_unique<replay::SiteTable>(&pass->definitions, std::move(site_options));
 
   Replay(clocks.phases, options, pass.get());
+  reading.request_stop();
   pass->rows = DigestRows(*pass, options.threads);
   pass->ledger = Ledger(*pass);
 

@@ -45,10 +45,25 @@ Symbolizer::Image Symbolizer::Open(const std::string& path, const std::string& b
 
 void Symbolizer::ReadAhead(const std::string& path, const std::string& build_id) {
   const std::string key = KeyOf(path, build_id);
-  if (!IsFile(path) || images_.contains(key) || ahead_.contains(key)) return;
+  if (!IsFile(path)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ahead_.try_emplace(key).second) return;
+  }
   Image image = Open(path, build_id);
   if (image.ok()) (*image)->ReadSymbols();
-  ahead_.emplace(key, std::move(image));
+  const std::lock_guard lock(mutex_);
+  ahead_[key] = std::move(image);
+  read_.notify_all();
+}
+
+// What was read ahead, if it was. Nobody need read it from now on.
+std::optional<Symbolizer::Image> Symbolizer::TakeAhead(const std::string& key) {
+  std::unique_lock lock(mutex_);
+  const auto [it, is_new] = ahead_.try_emplace(key);
+  if (is_new) return std::nullopt;
+  read_.wait(lock, [&] { return ahead_[key].has_value(); });
+  return std::exchange(ahead_[key], Image(nullptr));
 }
 
 Symbolizer::Entry& Symbolizer::Find(const std::string& path, const std::string& build_id) {
@@ -57,8 +72,8 @@ Symbolizer::Entry& Symbolizer::Find(const std::string& path, const std::string& 
   if (entry) return *entry;
   entry = std::make_unique<Entry>();
   if (!IsFile(path)) return *entry;
-  auto ahead = ahead_.extract(key);
-  Image image = ahead.empty() ? Open(path, build_id) : std::move(ahead.mapped());
+  std::optional<Image> ahead = TakeAhead(key);
+  Image image = ahead.has_value() ? *std::move(ahead) : Open(path, build_id);
   if (image.ok()) {
     entry->image = *std::move(image);
     entry->has_lines = !IsCLibrary(path);

@@ -3,13 +3,15 @@
 // Modules are opened when first needed; one that is missing or has changed since (build id) is reported once
 // in problems() and answered with nothing, so the caller prints "module+0xoffset". Functions of the C library
 // have names but no lines: nobody looks for a cause there, and unpacking its debug information, where it is
-// installed, takes longer than replaying a million events. Not thread-safe; ReadAhead() is a call like
-// others.
+// installed, takes longer than replaying a million events. For one thread, while another may ReadAhead().
 #ifndef PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
 #define PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,8 @@ class Symbolizer {
   // The mangled symbol that contains the call, without line information. Empty when unknown.
   std::string SymbolAt(const std::string& path, const std::string& build_id, uint64_t address);
 
-  // Opens a module that will probably be asked for and sorts its symbols. Changes no answer.
+  // Opens a module that will probably be asked for and sorts its symbols. Changes no answer. One that is
+  // asked for meanwhile is waited for.
   void ReadAhead(const std::string& path, const std::string& build_id);
 
   // One sentence per module that could not be used.
@@ -44,10 +47,13 @@ class Symbolizer {
   using Image = absl::StatusOr<std::unique_ptr<ElfImage>>;
   static Image Open(const std::string& path, const std::string& build_id);
   Entry& Find(const std::string& path, const std::string& build_id);
+  std::optional<Image> TakeAhead(const std::string& key);
   static std::vector<SourceFrame> FramesAt(Entry* entry, uint64_t address);
 
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> images_;  // by path and build id
-  absl::flat_hash_map<std::string, Image> ahead_;                    // what was read before it was needed
+  std::mutex mutex_;                                                 // of the next two
+  std::condition_variable read_;
+  absl::flat_hash_map<std::string, std::optional<Image>> ahead_;  // for when it is needed; empty: being read
   std::vector<std::string> problems_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 namespace plateau::symbols {
 namespace {
@@ -105,6 +106,23 @@ TEST(SymbolizerTest, ReadingAheadChangesNoAnswer) {
   EXPECT_TRUE(symbolizer.Resolve(ThisProgram(), "not its id", 16).empty());
   EXPECT_TRUE(symbolizer.Resolve("/nonexistent/lib.so", "", 16).empty());
   EXPECT_EQ(symbolizer.problems().size(), 2u);
+}
+
+TEST(SymbolizerTest, WhatIsAskedForWhileItIsReadIsWaitedFor) {
+  for (int round = 0; round < 20; ++round) {
+    Symbolizer symbolizer;
+    std::thread reading([&symbolizer] {
+      for (const char* path : {"/bin/sh", "/nonexistent/lib.so"}) symbolizer.ReadAhead(path, "");
+      symbolizer.ReadAhead(ThisProgram(), "");
+    });
+    const auto& frames = symbolizer.Resolve(ThisProgram(), "", OffsetOf(OuterFunction()));
+    EXPECT_EQ(frames.size(), 2u);
+    EXPECT_TRUE(symbolizer.Resolve("/nonexistent/lib.so", "", 16).empty());
+    symbolizer.SymbolAt("/bin/sh", "", 4096);
+    reading.join();
+    EXPECT_EQ(symbolizer.problems().size(), 1u);
+    EXPECT_EQ(symbolizer.Resolve(ThisProgram(), "", OffsetOf(OuterFunction())).size(), 2u);
+  }
 }
 
 TEST(SymbolizerTest, MissingAndForeignFilesGiveNothing) {
