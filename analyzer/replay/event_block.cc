@@ -65,7 +65,7 @@ template <trace::RecordReader::Walk kWalk, typename Join>
         large_bytes_.push_back(bytes);
         bytes = large_bytes_.size() - 1;
       }
-      *out++ = {hot.address, static_cast<uint64_t>(hot.kind), flags, static_cast<uint32_t>(bytes), hot.stack};
+      *out++ = Event::Of(hot.address, hot.kind, flags, static_cast<uint32_t>(bytes), hot.stack);
     });
     if (!records.Next(&record)) break;
     if (out == limit) {
@@ -95,7 +95,7 @@ void EventBlock::AddRare(const trace::Record& r, Event** out) {
       large_bytes_.push_back(bytes);
       bytes = large_bytes_.size() - 1;
     }
-    *(*out)++ = {address, static_cast<uint64_t>(r.kind), flags, static_cast<uint32_t>(bytes), stack};
+    *(*out)++ = Event::Of(address, r.kind, flags, static_cast<uint32_t>(bytes), stack);
   };
   switch (r.kind) {
     case RecordKind::kAlloc:

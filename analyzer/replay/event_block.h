@@ -9,6 +9,8 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_EVENT_BLOCK_H_
 #define PLATEAU_ANALYZER_REPLAY_EVENT_BLOCK_H_
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -33,6 +35,15 @@ struct Event {
   uint64_t flags : 8;
   uint32_t bytes;
   uint32_t stack;  // as in the trace, not canonical
+
+  // As two words: field by field, a compiler reads what lay there before.
+  [[gnu::always_inline]] static Event Of(uint64_t address, trace::RecordKind kind, unsigned flags,
+                                         uint32_t bytes, uint32_t stack) {
+    constexpr uint64_t kAddressMask = (uint64_t{1} << 48) - 1;
+    return std::bit_cast<Event>(std::array{
+        (address & kAddressMask) | uint64_t{static_cast<uint8_t>(kind)} << 48 | uint64_t{flags} << 56,
+        bytes | uint64_t{stack} << 32});
+  }
 
   trace::RecordKind Kind() const { return static_cast<trace::RecordKind>(kind); }
   // The kind, and above it the flags that make the event another one: 0 for nearly all.
