@@ -1,6 +1,7 @@
 #include "analyzer/symbols/symbolizer.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -50,20 +51,33 @@ void Symbolizer::ReadAhead(const std::string& path, const std::string& build_id)
     const std::lock_guard lock(mutex_);
     if (!ahead_.try_emplace(key).second) return;
   }
-  Image image = Open(path, build_id);
-  if (image.ok()) (*image)->ReadSymbols();
+  std::optional<Image> image;
+  try {
+    image = Open(path, build_id);
+    if (image->ok()) (**image)->ReadSymbols();
+  } catch (const std::bad_alloc&) {  // whoever needs it tries again
+    image.reset();
+  }
   const std::lock_guard lock(mutex_);
-  ahead_[key] = std::move(image);
+  if (image.has_value()) {
+    ahead_[key] = *std::move(image);
+  } else {
+    ahead_.erase(key);
+  }
   read_.notify_all();
 }
 
 // What was read ahead, if it was. Nobody need read it from now on.
 std::optional<Symbolizer::Image> Symbolizer::TakeAhead(const std::string& key) {
   std::unique_lock lock(mutex_);
-  const auto [it, is_new] = ahead_.try_emplace(key);
-  if (is_new) return std::nullopt;
-  read_.wait(lock, [&] { return ahead_[key].has_value(); });
-  return std::exchange(ahead_[key], Image(nullptr));
+  if (ahead_.try_emplace(key).second) return std::nullopt;
+  auto it = ahead_.end();
+  read_.wait(lock, [&] {
+    it = ahead_.find(key);
+    return it == ahead_.end() || it->second.has_value();
+  });
+  if (it == ahead_.end()) return std::nullopt;
+  return std::exchange(it->second, Image(nullptr));
 }
 
 Symbolizer::Entry& Symbolizer::Find(const std::string& path, const std::string& build_id) {
