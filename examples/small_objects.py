@@ -8,7 +8,7 @@ import torch
 from support import Features, Truth, classifier, train_step
 from torch.utils.data import DataLoader
 
-RECORDS = 400
+RECORDS = 1500
 
 truth = Truth()
 model = classifier()
