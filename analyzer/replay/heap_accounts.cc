@@ -215,19 +215,21 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
 SiteTally* HeapAccounts::TallyFor(const SampledChange& change) {
   if (observer_ == nullptr) return nullptr;
   SiteTally& tally = tallies_[change.site];
-  if (change.weight != 1 && !tally.is_sampled) {
+  const bool begins_sampling = change.weight != 1 && !tally.is_sampled;
+  if (begins_sampling) {  // with what is there now, and nothing that comes later
     TellDeaths();
     TellTally(change.site);
     tally.is_sampled = true;
   }
-  if (!tally.has_changes) {
-    tally.has_changes = true;
+  if (!tally.is_listed) {
+    tally.is_listed = true;
     touched_.push_back(change.site);
   }
+  tally.has_changes = true;
   tally.is_plain = !tally.is_sampled;
   if (tally.is_sampled) {
     sampled_.push_back(change);
-    if (sampled_.size() >= kMostToTell) TellSampled();
+    if (begins_sampling || sampled_.size() >= kMostToTell) TellSampled();
   }
   const bool is_old = !change.is_birth && change.birth != bucket_;
   if (is_old && change.birth != tally.run_birth) {
@@ -258,7 +260,10 @@ void HeapAccounts::TellObserver() {
   if (observer_ == nullptr) return;
   TellDeaths();
   TellSampled();
-  for (const uint32_t site : touched_) TellTally(site);
+  for (const uint32_t site : touched_) {
+    TellTally(site);
+    tallies_[site].is_listed = false;
+  }
   touched_.clear();
 }
 
@@ -338,10 +343,15 @@ void HeapAccounts::Fold(const FoldedPart& part) {
   p.free_bytes = std::min(p.free_bytes, std::max(rows.live_bytes(row) + p.alloc_bytes, 0.0));
   p.free_count = std::min(p.free_count, std::max(rows.live_count(row) + p.alloc_count, 0.0));
   if (observer_ != nullptr) {
-    TellTally(rows.site(row));
+    // The totals come after all that was recorded one by one.
+    const uint32_t site = rows.site(row);
+    TellDeaths();
+    TellSampled();
+    TellTally(site);
     const double mean_bytes = p.alloc_count > 0 ? p.alloc_bytes / p.alloc_count : 0;
     const double weight = rates_.Weight(rates_.current(), static_cast<uint64_t>(mean_bytes));
-    observer_->OnFolded(rows.site(row), p, weight);
+    tallies_[site].is_sampled |= weight > 1;
+    observer_->OnFolded(site, p, weight);
   }
   const double change = p.alloc_bytes - p.free_bytes;
   stacks_.rows().Apply(row, {.live_bytes = change,

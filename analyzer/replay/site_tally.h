@@ -82,6 +82,7 @@ struct alignas(64) SiteTally {
   bool is_plain = false;  // has changes, and just adds those to come that are not sampled
   bool has_changes = false;
   bool is_sampled = false;  // stays
+  bool is_listed = false;   // for its owner, who knows by it which ones have changes
   Amount run{};             // died of what was born in run_birth
   double square_bytes = 0;  // of the objects born: bytes * bytes
   double power_of_two_count = 0;

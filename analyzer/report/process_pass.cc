@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/ledger_samples.h"
+#include "analyzer/report/series_feeder.h"
 #include "analyzer/series/phase_map.h"
 #include "analyzer/symbols/demangle.h"
 #include "analyzer/symbols/python_lines.h"
@@ -28,32 +29,6 @@ constexpr size_t kSitesWithStacks = 400;
 constexpr size_t kMaxFramesForPatterns = 80;
 constexpr size_t kSitesWithOperators = 50;
 constexpr size_t kModulesReadAhead = 3;  // the others are small
-
-class SeriesFeeder final : public replay::ReplayObserver {
- public:
-  SeriesFeeder(series::SeriesAccumulator* series, series::TensorSeries* tensors)
-      : series_(*series), tensors_(*tensors) {}
-  void OnTally(uint32_t site, const replay::SiteTally& tally, uint32_t bucket) override {
-    series_.Add(site, tally, bucket);
-  }
-  void OnDeaths(std::span<const replay::DeathRun> runs, uint32_t bucket) override {
-    series_.Add(runs, bucket);
-  }
-  void OnSampled(std::span<const replay::SampledChange> changes, uint32_t bucket) override {
-    series_.Add(changes, bucket);
-  }
-  void OnFolded(uint32_t site, const replay::FoldedPart& part, double weight) override {
-    series_.OnTotals(site, {part.alloc_bytes, part.alloc_count, part.free_bytes, part.free_count, weight},
-                     part.bucket);
-  }
-  void OnTensor(uint32_t site, double count, double bytes, uint32_t bucket) override {
-    tensors_.OnTensor(site, count, count * bytes, bucket);
-  }
-
- private:
-  series::SeriesAccumulator& series_;
-  series::TensorSeries& tensors_;
-};
 
 struct Clocks {
   series::StepClock steps;

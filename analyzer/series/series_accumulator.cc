@@ -10,6 +10,9 @@ namespace {
 
 constexpr int64_t kOldSteps = 2;  // a block that lives this long is not churn
 
+// Sizes come from traces: any number may be there.
+uint64_t Whole(double bytes) { return static_cast<uint64_t>(std::clamp(bytes, 0.0, 0x1p53)); }
+
 }  // namespace
 
 const char* BirthPhaseName(BirthPhase phase) {
@@ -37,9 +40,11 @@ SeriesAccumulator::Cell& SeriesAccumulator::CellAt(Site& site, int64_t bucket) {
   has_new_cells_ = true;
   site.now_step = -1;
   ++cells_in_use_;
+  const auto place = it - cells.begin();
+  if (cells.size() == cells.capacity()) cells.reserve(cells.size() + 1 + cells.size() / 4);
   Cell cell;
   cell.bucket = static_cast<int32_t>(bucket);
-  return *cells.insert(it, cell);
+  return *cells.insert(cells.begin() + place, cell);
 }
 
 // Pairs of buckets (1,2), (3,4), ... become one; bucket 0 stays alone.
@@ -173,7 +178,7 @@ void SeriesAccumulator::BeginSampling(Site& site) {
 void SeriesAccumulator::OnAlloc(uint32_t site, double bytes, double weight, int64_t step) {
   replay::SiteTally tally;
   tally.sizes = At(site).sizes;
-  tally.Born(static_cast<uint64_t>(bytes), weight, /*is_object=*/true);
+  tally.Born(Whole(bytes), weight, /*is_object=*/true);
   const auto birth = static_cast<uint32_t>(step);
   One(site, tally, {bytes, weight, site, birth, /*is_object=*/true, /*is_birth=*/true}, step);
 }
@@ -183,13 +188,13 @@ void SeriesAccumulator::OnFree(uint32_t site, int64_t birth_step, double bytes, 
   const auto birth = static_cast<uint32_t>(std::max<int64_t>(0, birth_step));
   replay::SiteTally tally;
   tally.run_birth = birth;
-  tally.Died(static_cast<uint64_t>(bytes), weight, is_object, /*is_temporary=*/birth == step);
+  tally.Died(Whole(bytes), weight, is_object, /*is_temporary=*/birth == step);
   One(site, tally, {bytes, weight, site, birth, is_object, /*is_birth=*/false}, step);
 }
 
 void SeriesAccumulator::OnGrow(uint32_t site, double more_bytes, double weight, int64_t step) {
   replay::SiteTally tally;
-  tally.Born(static_cast<uint64_t>(more_bytes), weight, /*is_object=*/false);
+  tally.Born(Whole(more_bytes), weight, /*is_object=*/false);
   const auto birth = static_cast<uint32_t>(step);
   One(site, tally, {more_bytes, weight, site, birth, /*is_object=*/false, /*is_birth=*/true}, step);
 }
