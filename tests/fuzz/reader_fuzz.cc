@@ -1,4 +1,5 @@
-// A whole trace file from anywhere: opened, indexed, decoded, replayed. Nothing may crash, hang or eat memory.
+// A whole trace file from anywhere: opened, indexed, decoded, replayed into series. Nothing may crash, hang
+// or eat memory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/heap_replay.h"
+#include "analyzer/report/series_feeder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plateau;
@@ -22,8 +24,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       replay::ReplayOptions options;
       options.bucket_ends = {1000, 2000, 3000};
       options.threads = 1;
-      options.site_of = [](replay::Pool, uint32_t node) { return node; };
+      options.site_of = [](replay::Pool, uint32_t node) { return node % 64; };
+      series::SeriesAccumulator series({.max_buckets = 2});
+      series::TensorSeries tensors;
+      report::SeriesFeeder feeder(&series, &tensors);
+      options.observer = &feeder;
       if (definitions.ok()) replay::ReplayHeap(**reader, *definitions, options);
+      series.Finish(3);
+      series::SiteSeries one;
+      for (size_t site = 0; site < series.site_count(); ++site) {
+        series.Load(site, &one);
+        series.Traits(site);
+      }
     }
   }
   close(fd);
