@@ -37,8 +37,8 @@ std::vector<Link> FollowHeaders(const InputFile& file, uint64_t file_bytes,
     const auto n = file.Read(*offset, &header, sizeof(header));
     if (!n.ok() || *n < sizeof(header) || header.magic != trace::kBlockMagic) break;
     const uint64_t bytes = BytesOf(header);
-    if ((header.flags & trace::kBlockOpen) != 0 || bytes > kMaxBlockBytes ||
-        header.raw_bytes > kMaxBlockBytes || bytes > file_bytes - *offset) {
+    if ((header.flags & trace::kBlockOpen) != 0 || header.header_bytes < sizeof(header) ||
+        bytes > kMaxBlockBytes || header.raw_bytes > kMaxBlockBytes || bytes > file_bytes - *offset) {
       break;
     }
     row.push_back({*offset, bytes, header});

@@ -75,6 +75,24 @@ TEST(TraceReaderTest, BlocksBehindADamagedOneAreKept) {
       << read.summary.notes[0];
 }
 
+// A walk that goes on behind it would never end.
+TEST(TraceReaderTest, ABlockWithoutLengthIsDamage) {
+  std::string bytes = SixBlocks();
+  const size_t at = trace::kHeaderBytes + 2 * kSmallBlock;
+  trace::BlockHeader header;
+  std::memcpy(&header, bytes.data() + at, sizeof(header));
+  header.header_bytes = 0;
+  header.payload_bytes = 0;
+  std::memcpy(bytes.data() + at, &header, sizeof(header));
+  const std::string path = WriteTemporary("case.plt", bytes);
+  for (const Check check : {Check::kNow, Check::kWhenLoaded}) {
+    const auto reader = TraceReader::Open(path, check);
+    ASSERT_TRUE(reader.ok());
+    EXPECT_EQ((*reader)->summary().blocks, 5u);
+    EXPECT_EQ((*reader)->summary().damaged_blocks, 1u);
+  }
+}
+
 TEST(TraceReaderTest, EveryFlippedBitCostsAtMostItsOwnBlock) {
   const std::string good = SixBlocks();
   for (size_t at = trace::kHeaderBytes; at < good.size(); ++at) {
