@@ -225,7 +225,6 @@ SiteTally* HeapAccounts::TallyFor(const SampledChange& change) {
     tally.is_listed = true;
     touched_.push_back(change.site);
   }
-  tally.has_changes = true;
   tally.is_plain = !tally.is_sampled;
   if (tally.is_sampled) {
     sampled_.push_back(change);
@@ -241,7 +240,7 @@ SiteTally* HeapAccounts::TallyFor(const SampledChange& change) {
 }
 
 void HeapAccounts::TellTally(uint32_t site) {
-  if (!tallies_[site].has_changes) return;
+  if (!tallies_[site].is_listed) return;
   observer_->OnTally(site, tallies_[site], bucket_);
   tallies_[site].Clear();
 }

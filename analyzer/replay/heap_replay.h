@@ -47,9 +47,9 @@ namespace plateau::replay {
 class ReplayObserver {
  public:
   virtual ~ReplayObserver() = default;
-  // What a site did since it was last told, but for deaths in the runs below and the one that the tally has.
+  // What a site did since it was last told, with its latest run of deaths; runs before that come on their
+  // own.
   virtual void OnTally(uint32_t site, const SiteTally& tally, uint32_t bucket) = 0;
-  // Deaths that no tally has. A run of the tally itself comes with it.
   virtual void OnDeaths(std::span<const DeathRun> runs, uint32_t bucket) = 0;
   // Every change of a site that is sampled, from the first that is; also part of tallies and runs. What
   // happened before the first was told before.

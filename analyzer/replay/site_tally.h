@@ -2,7 +2,7 @@
 // those who keep series of sites.
 //
 //   born          -> allocated, sizes               the order of changes counts for one thing alone: the
-//   died          -> temporary, or the deaths of    most that the site held. `change` and `high` follow it.
+//   died          -> temporary, or the deaths of    most that the site held, which high_bytes follows.
 //                    the bucket it was born in
 //
 // Objects of older buckets die in runs of one birth, so the sum of a run is kept here and told when another
@@ -79,10 +79,9 @@ struct alignas(64) SiteTally {
   double change_bytes = 0;  // what the site holds more now than when the tally was empty
   double high_bytes = 0;    // the most that was
   uint32_t run_birth = 0;
-  bool is_plain = false;  // has changes, and just adds those to come that are not sampled
-  bool has_changes = false;
+  bool is_plain = false;    // has changes, and just adds those to come that are not sampled
   bool is_sampled = false;  // stays
-  bool is_listed = false;   // for its owner, who knows by it which ones have changes
+  bool is_listed = false;   // for its owner, who knows by it which ones had changes in this bucket
   Amount run{};             // died of what was born in run_birth
   double square_bytes = 0;  // of the objects born: bytes * bytes
   double power_of_two_count = 0;
@@ -123,7 +122,7 @@ struct alignas(64) SiteTally {
   void Clear() {
     alloc = temporary = run = Amount{};
     change_bytes = high_bytes = square_bytes = power_of_two_count = grown_bytes = new_size_bytes = 0;
-    has_changes = is_plain = false;
+    is_plain = false;
   }
 };
 static_assert(sizeof(SiteTally) == 192);

@@ -80,31 +80,19 @@ class StackRows {
   void Born(uint32_t row, uint64_t bytes, double weight, bool is_object) {
     if (IsOne(bytes, weight) && TryBorn(row, static_cast<uint32_t>(bytes), is_object)) return;
     Widen(row);
-    Touch(row);
-    const Amount amount = AmountOf(static_cast<double>(bytes), weight, is_object);
-    WideRow& w = wide_[rows_[row].wide];
-    w.alloc += amount;
-    w.live += amount;
+    AddToWide(&rows_[row], AmountOf(static_cast<double>(bytes), weight, is_object));
   }
   void Died(uint32_t row, uint64_t bytes, double weight, bool is_object, bool is_temporary) {
     if (IsOne(bytes, weight) && TryDied(row, static_cast<uint32_t>(bytes), is_object, is_temporary)) return;
     Widen(row);
-    Touch(row);
-    const Amount amount = AmountOf(static_cast<double>(bytes), weight, is_object);
-    WideRow& w = wide_[rows_[row].wide];
-    w.live -= amount;
-    w.ended += Amount{is_temporary ? amount[kBytes] : 0, amount[kObjects]};
+    TakeFromWide(&rows_[row], AmountOf(static_cast<double>(bytes), weight, is_object), is_temporary);
   }
 
   // The same for one that stands for itself, where additions will do; else nothing is done, and false.
   [[gnu::always_inline]] bool TryBorn(uint32_t row, uint32_t bytes, bool is_object) {
     Row& r = rows_[row];
     if (r.is_wide) {
-      WideRow& w = wide_[r.wide];
-      TouchWide(&r, &w);
-      const Amount amount = AmountOf(bytes, 1, is_object);
-      w.alloc += amount;
-      w.live += amount;
+      AddToWide(&r, AmountOf(bytes, 1, is_object));
       return true;
     }
     // What is live was allocated, so it fits as well.
@@ -119,11 +107,7 @@ class StackRows {
   [[gnu::always_inline]] bool TryDied(uint32_t row, uint32_t bytes, bool is_object, bool is_temporary) {
     Row& r = rows_[row];
     if (r.is_wide) {
-      WideRow& w = wide_[r.wide];
-      TouchWide(&r, &w);
-      const Amount amount = AmountOf(bytes, 1, is_object);
-      w.live -= amount;
-      w.ended += is_temporary ? amount : Amount{0, amount[kObjects]};
+      TakeFromWide(&r, AmountOf(bytes, 1, is_object), is_temporary);
       return true;
     }
     // What is temporary was allocated and is not live, so it fits.
@@ -239,6 +223,18 @@ class StackRows {
     if (r->peak_seen == peak_) return;
     r->peak_seen = peak_;
     w->peak_bytes = w->live[kBytes];
+  }
+  [[gnu::always_inline]] void AddToWide(Row* r, const Amount& amount) {
+    WideRow& w = wide_[r->wide];
+    TouchWide(r, &w);
+    w.alloc += amount;
+    w.live += amount;
+  }
+  [[gnu::always_inline]] void TakeFromWide(Row* r, const Amount& amount, bool is_temporary) {
+    WideRow& w = wide_[r->wide];
+    TouchWide(r, &w);
+    w.live -= amount;
+    w.ended += is_temporary ? amount : Amount{0, amount[kObjects]};
   }
   void Touch(uint32_t row) {
     Row& r = rows_[row];

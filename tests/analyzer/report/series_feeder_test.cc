@@ -31,6 +31,16 @@ void ReplayInto(const std::string& text, const std::vector<uint64_t>& bucket_end
   replay::ReplayHeap(**reader, *definitions, options);
 }
 
+// Site 1 after three buckets.
+SiteSeries SiteAfter(const std::string& text, const std::vector<uint64_t>& bucket_ends) {
+  SeriesAccumulator series;
+  ReplayInto(text, bucket_ends, &series);
+  series.Finish(2);
+  SiteSeries site;
+  series.Load(1, &site);
+  return site;
+}
+
 void ExpectNear(const std::vector<double>& a, const std::vector<double>& b, const char* what) {
   ASSERT_EQ(a.size(), b.size()) << what;
   for (size_t i = 0; i < a.size(); ++i)
@@ -93,8 +103,7 @@ TEST(SeriesFeederTest, RunsThatBecomeSampledAreAsOneByOne) {
 // A run of deaths that waits to be told must not be counted as dead already when sampling begins, and then
 // again.
 TEST(SeriesFeederTest, WhatDiesAfterSamplingBeganIsCountedOnce) {
-  SeriesAccumulator series;
-  ReplayInto(R"(
+  const SiteSeries site = SiteAfter(R"(
 header mode=exact python_sample=0
 @10 alloc address=0x10000 bytes=20000 stack=1
 @11 alloc address=0x20000 bytes=20000 stack=1
@@ -106,17 +115,13 @@ header mode=exact python_sample=0
 @31 free address=0x10000
 @32 free address=0x40000
 )",
-             {15, 28}, &series);
-  series.Finish(2);
-  SiteSeries site;
-  series.Load(1, &site);
+                                    {15, 28});
   EXPECT_EQ(site.surv_records, (std::vector<double>{2, 1, 1}));
 }
 
 // Totals of folded events end the youngest bytes: of what is left when they come.
 TEST(SeriesFeederTest, FoldedTotalsComeAfterWhatWasRecordedBefore) {
-  SeriesAccumulator series;
-  ReplayInto(R"(
+  const SiteSeries site = SiteAfter(R"(
 header mode=exact python_sample=0
 @10 alloc address=0x10000 bytes=100 stack=1
 @11 alloc address=0x20000 bytes=1 stack=1
@@ -125,10 +130,7 @@ header mode=exact python_sample=0
 @31 free address=0x20000
 @32 fold stack=1 step=2 allocs=0 alloc_bytes=0 frees=1 free_bytes=50
 )",
-             {15, 25}, &series);
-  series.Finish(2);
-  SiteSeries site;
-  series.Load(1, &site);
+                                    {15, 25});
   EXPECT_EQ(site.surv_bytes, (std::vector<double>{50, 0, 0}));
 }
 
