@@ -10,9 +10,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/symbols/unit_functions.h"
 
 namespace plateau::symbols {
 namespace {
@@ -104,12 +107,6 @@ std::string FilePath(Dwarf_Die* unit, uint64_t file_index) {
   return WholePath(dwarf_filesrc(files, file_index, nullptr, nullptr), unit);
 }
 
-struct Scopes {
-  Dwarf_Die* dies = nullptr;
-  int count = 0;
-  ~Scopes() { std::free(dies); }
-};
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path,
@@ -144,6 +141,7 @@ absl::StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path
   return image;
 }
 
+ElfImage::ElfImage() = default;
 ElfImage::~ElfImage() {
   if (dwfl_ != nullptr) dwfl_end(dwfl_);
 }
@@ -166,25 +164,23 @@ std::vector<SourceFrame> ElfImage::Resolve(uint64_t address) {
   }
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
-  Scopes at, around;
-  if (unit != nullptr) at.count = dwarf_getscopes(unit, address - bias, &at.dies);
-  // The scopes of the innermost DIE itself, so that what surrounds an inlined function is where it was
-  // inlined.
-  if (at.count > 0) around.count = dwarf_getscopes_die(&at.dies[0], &around.dies);
   SourceFrame current = innermost;
-  for (int i = 0; i < around.count && frames.size() < kMaxInlineDepth; ++i) {
-    Dwarf_Die* die = &around.dies[i];
-    const int tag = dwarf_tag(die);
-    if (tag == DW_TAG_subprogram) {
-      current.function = NameOf(die);
+  if (unit != nullptr) {
+    std::unique_ptr<UnitFunctions>& functions = functions_[unit->addr];
+    if (functions == nullptr) functions = std::make_unique<UnitFunctions>(*unit);
+    for (Dwarf_Die& die : functions->At(address - bias)) {
+      if (frames.size() == kMaxInlineDepth) break;
+      const bool is_whole = dwarf_tag(&die) == DW_TAG_subprogram;
+      current.function = NameOf(&die);
+      if (is_whole && current.function == "operator()") {  // a lambda; its symbol says of which function
+        std::string symbol = SymbolAt(address);
+        if (absl::StartsWith(symbol, "_Z")) current.function = std::move(symbol);
+      }
       frames.push_back(current);
-      return frames;
+      if (is_whole) return frames;
+      current = {"", FilePath(unit, Number(&die, DW_AT_call_file)),
+                 static_cast<int>(Number(&die, DW_AT_call_line))};
     }
-    if (tag != DW_TAG_inlined_subroutine) continue;
-    current.function = NameOf(die);
-    frames.push_back(current);
-    current = {"", FilePath(unit, Number(die, DW_AT_call_file)),
-               static_cast<int>(Number(die, DW_AT_call_line))};
   }
   current.function = SymbolAt(address);
   if (!current.function.empty() || !current.file.empty()) frames.push_back(current);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "analyzer/symbols/symbol_table.h"
 
@@ -18,6 +19,8 @@ struct Dwfl;
 struct Dwfl_Module;
 
 namespace plateau::symbols {
+
+class UnitFunctions;
 
 // One level of an address: a function, and where in it.
 struct SourceFrame {
@@ -43,11 +46,12 @@ class ElfImage {
   std::string SymbolAt(uint64_t address);
 
  private:
-  ElfImage() = default;
+  ElfImage();
 
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   std::unique_ptr<SymbolTable> symbols_;
+  absl::flat_hash_map<const void*, std::unique_ptr<UnitFunctions>> functions_;  // by where a unit begins
 };
 
 }  // namespace plateau::symbols
