@@ -17,6 +17,7 @@
 #include "analyzer/series/phase_map.h"
 #include "analyzer/symbols/demangle.h"
 #include "analyzer/symbols/python_lines.h"
+#include "analyzer/verdict/site_judge.h"
 
 namespace plateau::report {
 namespace {
@@ -394,15 +395,16 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, re
   for (const ForkedWorker& worker : options.workers) input.workers.push_back(worker.memory);
   input.pools = pass->device->Curves(pass->clock.last_bucket());
   NamePools(pass.get());
-  // Reading the symbols takes about as long as judging the sites.
-  std::shared_ptr<verdict::JudgedSites> judged;
-  std::thread judging([&] { judged = verdict::JudgeSites(input); });
+  // Sites are judged while symbols are read.
+  verdict::SiteJudge judge(&input);
+  std::thread judging([&judge] { judge.Work(); });
   for (size_t site = 0; site < pass->series->site_count(); ++site) {
     input.site_traits.push_back(pass->series->Traits(site));
   }
   DescribeSites(pass.get());
+  judge.Work();
   judging.join();
-  pass->analysis = verdict::RunAnalysis(input, std::move(judged));
+  pass->analysis = verdict::RunAnalysis(input, judge.Finish());
   return pass;
 }
 

@@ -1,12 +1,11 @@
 #include "analyzer/verdict/analysis.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/verdict/sentence.h"
-#include "analyzer/verdict/site_classifier.h"
+#include "analyzer/verdict/site_judge.h"
 #include "analyzer/verdict/statistics.h"
 #include "analyzer/verdict/time_story.h"
 
@@ -15,144 +14,7 @@ namespace {
 
 using series::LedgerParts;
 using series::LedgerSample;
-using series::ProcessSeries;
 using series::RunContext;
-using series::SiteSeries;
-
-constexpr const char* kHost = "host";
-
-// A kind of memory with the series it is judged by and the run as its sites see it.
-struct PoolContext {
-  std::string name;
-  ProcessSeries series;
-  RunContext run;             // in steps, with the reference of this pool
-  RunContext run_in_buckets;  // the same for the sites' series
-  std::vector<SiteFinding> findings;
-  std::vector<size_t> sites;  // their indices in the input
-};
-
-ProcessSeries SeriesOf(const PoolCurve& curve) {
-  ProcessSeries series;
-  series.step = curve.step;
-  series.live = curve.live;
-  series.live_peak = curve.live_peak.size() == curve.live.size() ? curve.live_peak : curve.live;
-  series.held = curve.reserved.size() == curve.live.size() ? curve.reserved : curve.live;
-  series.rss = series.held;
-  return series;
-}
-
-// Peak of all live bytes, for a run without a ledger.
-double PeakOfSites(const AnalysisInput& input) {
-  std::vector<double> total;
-  SiteSeries site;
-  for (size_t i = 0; i < input.sites->site_count(); ++i) {
-    input.sites->Load(i, &site);
-    double live = 0;
-    if (total.size() < site.alloc_bytes.size()) total.resize(site.alloc_bytes.size());
-    for (size_t k = 0; k < site.alloc_bytes.size(); ++k)
-      total[k] += live += site.alloc_bytes[k] - site.free_bytes[k];
-  }
-  return total.empty() ? 0 : Max(total);
-}
-
-// The samples up to the last step. What is read while the program ends shows everything freed, and says
-// nothing about the run: such readings come after the last step, or carry its number with far fewer live
-// bytes than before.
-std::vector<LedgerSample> WithoutTeardown(std::vector<LedgerSample> ledger, double last_step) {
-  while (!ledger.empty() && ledger.back().step > last_step) ledger.pop_back();
-  const auto live = [](const LedgerSample& sample) { return sample.live + sample.mapped_live; };
-  while (ledger.size() > 4 && ledger.back().step >= last_step &&
-         live(ledger.back()) < 0.75 * live(ledger[ledger.size() - 2])) {
-    ledger.pop_back();
-  }
-  return ledger;
-}
-
-std::vector<PoolContext> MakePools(const AnalysisInput& input) {
-  std::vector<PoolContext> pools(1);
-  pools[0].name = kHost;
-  pools[0].series =
-      series::ToProcessSeries(WithoutTeardown(input.ledger, static_cast<double>(input.run.steps)));
-  pools[0].series.workers = input.workers;
-  RunContext run = input.run;
-  run.limit_is_reference = false;
-  pools[0].run = WithReference(run, pools[0].series);
-  if (pools[0].run.reference_bytes <= 0 && input.sites != nullptr) {
-    pools[0].run.reference_bytes = PeakOfSites(input);
-  }
-  if (!pools[0].run.level_now_bytes && !pools[0].series.rss.empty()) {
-    pools[0].run.level_now_bytes = pools[0].series.rss.back();
-  }
-  for (const PoolCurve& curve : input.pools) {
-    PoolContext pool;
-    pool.name = curve.name;
-    pool.series = SeriesOf(curve);
-    pool.run = run;
-    pool.run.limit_bytes.reset();
-    if (curve.limit_bytes > 0) pool.run.limit_bytes = curve.limit_bytes;
-    pool.run.reference_bytes = 0;
-    pool.run = WithReference(pool.run, pool.series);
-    if (!curve.live.empty()) pool.run.level_now_bytes = pool.series.held.back();
-    pools.push_back(std::move(pool));
-  }
-  for (PoolContext& pool : pools) pool.run_in_buckets = pool.run.InBuckets(input.site_bucket_steps);
-  return pools;
-}
-
-// What a site keeps per step lately, whatever its verdict.
-Estimate RecentRetention(const SiteSeries& site, const Verdict& verdict_in_buckets) {
-  const int64_t horizon = static_cast<int64_t>(verdict_in_buckets.evidence.maturity_steps.value_or(1));
-  const int64_t mature =
-      std::clamp<int64_t>(site.buckets() - horizon, 0, std::max<int64_t>(0, site.buckets()));
-  if (mature < 2) return {0, std::nullopt};
-  const size_t begin = static_cast<size_t>(1 + 2 * mature / 3);
-  const size_t length = static_cast<size_t>(mature) + 1 - begin;
-  double variance = 0;
-  if (!site.surv_variance.empty()) {
-    variance =
-        Sum(Values(site.surv_variance).subspan(begin, length)) / (static_cast<double>(length) * length);
-  }
-  const MeanInterval rate = BatchInterval(Values(site.surv_bytes).subspan(begin, length), 12, variance);
-  return {rate.mean, Interval{rate.low, rate.high}};
-}
-
-void JudgeEach(const AnalysisInput& input, std::vector<PoolContext>& pools,
-               std::vector<SiteAnalysis>& sites) {
-  if (input.sites == nullptr) return;
-  std::map<std::string, size_t> pool_of_name;
-  for (size_t p = 0; p < pools.size(); ++p) pool_of_name.emplace(pools[p].name, p);
-  const double width = static_cast<double>(input.site_bucket_steps);
-  const size_t count = input.sites->site_count();
-  sites.resize(count);
-  SiteSeries site;
-  for (size_t i = 0; i < count; ++i) {
-    size_t p = 0;
-    if (i < input.site_info.size()) {
-      const auto found = pool_of_name.find(input.site_info[i].pool);
-      if (found != pool_of_name.end()) p = found->second;
-    }
-    PoolContext& pool = pools[p];
-    input.sites->Load(i, &site);
-    SiteAnalysis& out = sites[i];
-    Verdict in_buckets = ClassifySite(site, pool.run_in_buckets);
-    out.retained_bytes = RetainedBytes(site, in_buckets);
-    out.growth_bytes_per_step = RecentRetention(site, in_buckets);
-    out.growth_bytes_per_step.value /= width;
-    if (auto& interval = out.growth_bytes_per_step.interval) {
-      interval->low /= width;
-      interval->high /= width;
-    }
-    out.verdict = FromBuckets(std::move(in_buckets), width);
-    if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
-    Explain(pool.run, &out.verdict);
-    pool.findings.push_back({out.verdict, out.retained_bytes});
-    if (pool.run.unit == series::StepUnit::kTimeSlice) {
-      out.verdict = WithoutSteps(pool.run, out.verdict);
-      out.growth_bytes_per_step = {};
-    }
-    pool.sites.push_back(i);
-  }
-}
 
 CurveTrend TrendOf(Values step, Values bytes, const RunContext& run) {
   CurveTrend trend;
@@ -220,6 +82,7 @@ PoolAnalysis SummarisePool(const PoolContext& pool, const Verdict& verdict) {
   return out;
 }
 
+// Refers to both.
 EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<PoolContext>& pools,
                               const Analysis& analysis) {
   EvidenceBundle evidence;
@@ -233,15 +96,19 @@ EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<Pool
     if (copied.site < analysis.sites.size()) evidence.copied.push_back(copied);
   }
   AddLedgerTrends(series::Decompose(evidence.ledger), pools[0].run, evidence);
+  static const SiteInfo no_info;
+  static const series::SiteTraits no_traits;
+  evidence.sites.reserve(analysis.sites.size());
   for (size_t i = 0; i < analysis.sites.size(); ++i) {
-    SiteEvidence site;
-    if (i < input.site_info.size()) site.info = input.site_info[i];
-    if (i < input.site_traits.size()) site.traits = input.site_traits[i];
-    site.verdict = analysis.sites[i].verdict;
-    site.retained_bytes = analysis.sites[i].retained_bytes;
-    site.held_bytes = i < input.site_traits.size() ? site.traits.retained_bytes : site.retained_bytes;
-    site.peak_bytes = site.traits.peak_bytes;
-    evidence.sites.push_back(std::move(site));
+    const SiteAnalysis& site = analysis.sites[i];
+    const bool has_traits = i < input.site_traits.size();
+    const series::SiteTraits& traits = has_traits ? input.site_traits[i] : no_traits;
+    evidence.sites.push_back({.info = i < input.site_info.size() ? input.site_info[i] : no_info,
+                              .verdict = site.verdict,
+                              .traits = traits,
+                              .retained_bytes = site.retained_bytes,
+                              .held_bytes = has_traits ? traits.retained_bytes : site.retained_bytes,
+                              .peak_bytes = traits.peak_bytes});
   }
   return evidence;
 }
@@ -274,36 +141,28 @@ ProcessVerdict Join(std::vector<ProcessVerdict> verdicts, const std::vector<Pool
 
 }  // namespace
 
-struct JudgedSites {
-  std::vector<PoolContext> pools;
-  std::vector<SiteAnalysis> sites;
-};
-
-std::shared_ptr<JudgedSites> JudgeSites(const AnalysisInput& input) {
-  auto judged = std::make_shared<JudgedSites>();
-  judged->pools = MakePools(input);
-  JudgeEach(input, judged->pools, judged->sites);
-  return judged;
+Analysis RunAnalysis(const AnalysisInput& input) {
+  SiteJudge judge(&input);
+  judge.Work();
+  return RunAnalysis(input, judge.Finish());
 }
 
-Analysis RunAnalysis(const AnalysisInput& input) { return RunAnalysis(input, JudgeSites(input)); }
-
-Analysis RunAnalysis(const AnalysisInput& input, std::shared_ptr<JudgedSites> judged) {
+Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
   Analysis analysis;
   analysis.ledger = series::Decompose(input.ledger);
-  std::vector<PoolContext>& pools = judged->pools;
-  analysis.sites = std::move(judged->sites);
-  analysis.evidence = GatherEvidence(input, pools, analysis);
+  std::vector<PoolContext>& pools = judged.pools;
+  analysis.sites = std::move(judged.sites);
+  EvidenceBundle evidence = GatherEvidence(input, pools, analysis);
 
   std::vector<ProcessVerdict> verdicts;
   for (PoolContext& pool : pools) {
     ProcessVerdict verdict = ClassifyProcess(pool.findings, pool.series, pool.run);
     if (verdict.headline.kind == VerdictKind::kUntracedGrowth) {
-      verdict.headline.evidence.untraced_kind = UntracedKind(analysis.evidence);
+      verdict.headline.evidence.untraced_kind = UntracedKind(evidence);
     }
-    if (verdict.headline.kind == VerdictKind::kWorkerDuplication && !analysis.evidence.copied.empty()) {
-      const series::CopiedBytes& most = analysis.evidence.copied.front();
-      verdict.headline.evidence.copied_site = analysis.evidence.sites[most.site].info.name;
+    if (verdict.headline.kind == VerdictKind::kWorkerDuplication && !evidence.copied.empty()) {
+      const series::CopiedBytes& most = evidence.copied.front();
+      verdict.headline.evidence.copied_site = evidence.sites[most.site].info.name;
       verdict.headline.evidence.copied_site_bytes =
           std::min(most.bytes, verdict.headline.evidence.worker_private_growth_bytes.value_or(0));
     }
@@ -317,13 +176,12 @@ Analysis RunAnalysis(const AnalysisInput& input, std::shared_ptr<JudgedSites> ju
     verdicts.push_back(std::move(verdict));
   }
   analysis.process = Join(std::move(verdicts), pools);
-  if (analysis.process.headline.kind == VerdictKind::kWorkerDuplication &&
-      !analysis.evidence.copied.empty()) {
-    analysis.process.headline_site = analysis.evidence.copied.front().site;
+  if (analysis.process.headline.kind == VerdictKind::kWorkerDuplication && !evidence.copied.empty()) {
+    analysis.process.headline_site = evidence.copied.front().site;
   }
-  analysis.evidence.process = analysis.process;
-  analysis.hypotheses = TestHypotheses(analysis.evidence);
-  analysis.patterns = MatchPatterns(analysis.evidence);
+  evidence.process = analysis.process;
+  analysis.hypotheses = TestHypotheses(evidence);
+  analysis.patterns = MatchPatterns(evidence);
   return analysis;
 }
 

@@ -18,7 +18,6 @@
 #ifndef PLATEAU_ANALYZER_VERDICT_ANALYSIS_H_
 #define PLATEAU_ANALYZER_VERDICT_ANALYSIS_H_
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,16 +76,13 @@ struct Analysis {
   std::vector<Hypothesis> hypotheses;
   std::vector<PatternMatch> patterns;
   std::vector<series::LedgerParts> ledger;  // one per sample, each adds up to its RSS
-  EvidenceBundle evidence;                  // what the hypotheses and patterns were matched on
 };
 
 Analysis RunAnalysis(const AnalysisInput& input);
 
-// The same in two parts. The first takes longest and does not ask who the sites are: of `site_info` it reads
-// the pools alone and nothing of `site_traits`, so another thread may fill in the rest meanwhile.
+// The same when the sites have been judged, see site_judge.h.
 struct JudgedSites;
-std::shared_ptr<JudgedSites> JudgeSites(const AnalysisInput& input);
-Analysis RunAnalysis(const AnalysisInput& input, std::shared_ptr<JudgedSites> judged);
+Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged);
 
 struct ProcessWeight {
   const ProcessVerdict* verdict;

@@ -30,10 +30,11 @@ struct SiteInfo {
   std::vector<std::string> operators;
 };
 
+// Refers to what the caller holds of the site.
 struct SiteEvidence {
-  SiteInfo info;
-  Verdict verdict;
-  series::SiteTraits traits;
+  const SiteInfo& info;
+  const Verdict& verdict;
+  const series::SiteTraits& traits;
   double retained_bytes = 0;  // old enough to count
   double held_bytes = 0;      // all that is alive at the end
   double peak_bytes = 0;

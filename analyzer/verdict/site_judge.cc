@@ -1,0 +1,156 @@
+#include "analyzer/verdict/site_judge.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/site_classifier.h"
+#include "analyzer/verdict/statistics.h"
+#include "analyzer/verdict/time_story.h"
+
+namespace plateau::verdict {
+namespace {
+
+using series::LedgerSample;
+using series::ProcessSeries;
+using series::RunContext;
+using series::SiteSeries;
+
+constexpr const char* kHost = "host";
+
+ProcessSeries SeriesOf(const PoolCurve& curve) {
+  ProcessSeries series;
+  series.step = curve.step;
+  series.live = curve.live;
+  series.live_peak = curve.live_peak.size() == curve.live.size() ? curve.live_peak : curve.live;
+  series.held = curve.reserved.size() == curve.live.size() ? curve.reserved : curve.live;
+  series.rss = series.held;
+  return series;
+}
+
+// Peak of all live bytes, for a run without a ledger.
+double PeakOfSites(const AnalysisInput& input) {
+  std::vector<double> total;
+  SiteSeries site;
+  for (size_t i = 0; i < input.sites->site_count(); ++i) {
+    input.sites->Load(i, &site);
+    double live = 0;
+    if (total.size() < site.alloc_bytes.size()) total.resize(site.alloc_bytes.size());
+    for (size_t k = 0; k < site.alloc_bytes.size(); ++k)
+      total[k] += live += site.alloc_bytes[k] - site.free_bytes[k];
+  }
+  return total.empty() ? 0 : Max(total);
+}
+
+std::vector<PoolContext> MakePools(const AnalysisInput& input) {
+  std::vector<PoolContext> pools(1);
+  pools[0].name = kHost;
+  pools[0].series =
+      series::ToProcessSeries(WithoutTeardown(input.ledger, static_cast<double>(input.run.steps)));
+  pools[0].series.workers = input.workers;
+  RunContext run = input.run;
+  run.limit_is_reference = false;
+  pools[0].run = WithReference(run, pools[0].series);
+  if (pools[0].run.reference_bytes <= 0 && input.sites != nullptr) {
+    pools[0].run.reference_bytes = PeakOfSites(input);
+  }
+  if (!pools[0].run.level_now_bytes && !pools[0].series.rss.empty()) {
+    pools[0].run.level_now_bytes = pools[0].series.rss.back();
+  }
+  for (const PoolCurve& curve : input.pools) {
+    PoolContext pool;
+    pool.name = curve.name;
+    pool.series = SeriesOf(curve);
+    pool.run = run;
+    pool.run.limit_bytes.reset();
+    if (curve.limit_bytes > 0) pool.run.limit_bytes = curve.limit_bytes;
+    pool.run.reference_bytes = 0;
+    pool.run = WithReference(pool.run, pool.series);
+    if (!curve.live.empty()) pool.run.level_now_bytes = pool.series.held.back();
+    pools.push_back(std::move(pool));
+  }
+  for (PoolContext& pool : pools) pool.run_in_buckets = pool.run.InBuckets(input.site_bucket_steps);
+  return pools;
+}
+
+// What a site keeps per step lately, whatever its verdict.
+Estimate RecentRetention(const SiteSeries& site, const Verdict& verdict_in_buckets) {
+  const int64_t horizon = static_cast<int64_t>(verdict_in_buckets.evidence.maturity_steps.value_or(1));
+  const int64_t mature =
+      std::clamp<int64_t>(site.buckets() - horizon, 0, std::max<int64_t>(0, site.buckets()));
+  if (mature < 2) return {0, std::nullopt};
+  const size_t begin = static_cast<size_t>(1 + 2 * mature / 3);
+  const size_t length = static_cast<size_t>(mature) + 1 - begin;
+  double variance = 0;
+  if (!site.surv_variance.empty()) {
+    variance =
+        Sum(Values(site.surv_variance).subspan(begin, length)) / (static_cast<double>(length) * length);
+  }
+  const MeanInterval rate = BatchInterval(Values(site.surv_bytes).subspan(begin, length), 12, variance);
+  return {rate.mean, Interval{rate.low, rate.high}};
+}
+
+}  // namespace
+
+SiteJudge::SiteJudge(const AnalysisInput* input) : input_(*input) {
+  std::vector<PoolContext>& pools = judged_.pools;
+  pools = MakePools(input_);
+  if (input_.sites == nullptr) return;
+  std::map<std::string, size_t> pool_of_name;
+  for (size_t p = 0; p < pools.size(); ++p) pool_of_name.emplace(pools[p].name, p);
+  for (size_t site = 0; site < input_.sites->site_count(); ++site) {
+    size_t p = 0;
+    if (site < input_.site_info.size()) {
+      const auto found = pool_of_name.find(input_.site_info[site].pool);
+      if (found != pool_of_name.end()) p = found->second;
+    }
+    places_.push_back({p, pools[p].sites.size()});
+    pools[p].sites.push_back(site);
+  }
+  judged_.sites.resize(places_.size());
+  for (PoolContext& pool : pools) pool.findings.resize(pool.sites.size());
+}
+
+void SiteJudge::Work() {
+  SiteSeries series;
+  for (size_t site; (site = next_.fetch_add(1, std::memory_order_relaxed)) < places_.size();) {
+    Judge(site, &series);
+  }
+}
+
+void SiteJudge::Judge(size_t site, SiteSeries* series) {
+  const double width = static_cast<double>(input_.site_bucket_steps);
+  const Place& place = places_[site];
+  PoolContext& pool = judged_.pools[place.pool];
+  input_.sites->Load(site, series);
+  SiteAnalysis& out = judged_.sites[site];
+  Verdict in_buckets = ClassifySite(*series, pool.run_in_buckets);
+  out.retained_bytes = RetainedBytes(*series, in_buckets);
+  out.growth_bytes_per_step = RecentRetention(*series, in_buckets);
+  out.growth_bytes_per_step.value /= width;
+  if (auto& interval = out.growth_bytes_per_step.interval) {
+    interval->low /= width;
+    interval->high /= width;
+  }
+  out.verdict = FromBuckets(std::move(in_buckets), width);
+  if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
+  Explain(pool.run, &out.verdict);
+  pool.findings[place.finding] = {out.verdict, out.retained_bytes};
+  if (pool.run.unit == series::StepUnit::kTimeSlice) {
+    out.verdict = WithoutSteps(pool.run, out.verdict);
+    out.growth_bytes_per_step = {};
+  }
+}
+
+std::vector<LedgerSample> WithoutTeardown(std::vector<LedgerSample> ledger, double last_step) {
+  while (!ledger.empty() && ledger.back().step > last_step) ledger.pop_back();
+  const auto live = [](const LedgerSample& sample) { return sample.live + sample.mapped_live; };
+  while (ledger.size() > 4 && ledger.back().step >= last_step &&
+         live(ledger.back()) < 0.75 * live(ledger[ledger.size() - 2])) {
+    ledger.pop_back();
+  }
+  return ledger;
+}
+
+}  // namespace plateau::verdict
