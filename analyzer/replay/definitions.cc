@@ -182,11 +182,12 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
 
 class Collector {
  public:
-  explicit Collector(const reader::TraceReader& reader) : reader_(reader) {
+  Collector(const reader::TraceReader& reader, const LocatedFunction& on_located)
+      : reader_(reader), on_located_(on_located) {
     result_.summary = reader.summary();
   }
 
-  Definitions Run(int threads, const LocatedFunction& on_located) {
+  Definitions Run(int threads) {
     std::vector<const reader::BlockRef*> blocks;
     uint64_t bytes = 0;
     for (const reader::StreamIndex& stream : reader_.streams()) {
@@ -200,7 +201,8 @@ class Collector {
       }
     }
     if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    threads = static_cast<int>(std::min<size_t>(threads, std::max<size_t>(1, blocks.size() / 4)));
+    if (threads == 1) on_located_ = nullptr;
+    threads = static_cast<int>(std::min<size_t>(threads, std::max<size_t>(1, blocks.size() / 2)));
     Progress progress(absl::StrCat("definitions of ", reader_.path()), bytes);
     // Merged in the order of the blocks, whoever has read them: of two definitions of one number, which only
     // damage can make, always the same counts.
@@ -226,7 +228,7 @@ class Collector {
     for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
     work();
     for (std::thread& helper : helpers) helper.join();
-    Finish(threads > 1 ? on_located : nullptr);
+    Finish();
     return std::move(result_);
   }
 
@@ -305,6 +307,10 @@ class Collector {
     for (auto& [id, module] : harvest.modules) {
       if (Module* slot = Slot(result_.modules, id)) *slot = std::move(module);
     }
+    if (on_located_ && !has_located_ && !result_.locations.empty()) {
+      has_located_ = true;
+      on_located_(result_);
+    }
     for (auto& [id, code] : harvest.codes) {
       if (CodeObject* slot = Slot(result_.codes, id)) *slot = std::move(code);
     }
@@ -324,7 +330,7 @@ class Collector {
     }
   }
 
-  void Finish(const LocatedFunction& on_located) {
+  void Finish() {
     const auto by_time = [](const auto& a, const auto& b) { return a.tsc < b.tsc; };
     std::stable_sort(result_.marks.begin(), result_.marks.end(), [](const TimedMark& a, const TimedMark& b) {
       return std::pair(a.tsc, a.stream) < std::pair(b.tsc, b.stream);
@@ -340,7 +346,7 @@ class Collector {
     Join(&result_.copied_pages);
     result_.summary.TakeRecordedDrops(drops_);
     result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
-    if (on_located) on_located(result_);
+    if (on_located_) on_located_(result_);
     result_.nodes.Resize(size_t{last_node_} + 1);
     result_.nodes.MergeEqual();
     for (TimedMark& mark : result_.marks) {
@@ -362,6 +368,8 @@ class Collector {
   }
 
   const reader::TraceReader& reader_;
+  LocatedFunction on_located_;
+  bool has_located_ = false;
   Definitions result_;
   uint32_t last_node_ = 0;
   reader::DropCounts drops_;
@@ -382,7 +390,7 @@ const std::string& Definitions::Info(const std::string& key) const {
 
 absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads,
                                                const LocatedFunction& on_located) {
-  return Collector(reader).Run(threads, on_located);
+  return Collector(reader, on_located).Run(threads);
 }
 
 }  // namespace plateau::replay

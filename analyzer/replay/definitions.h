@@ -112,8 +112,8 @@ struct Definitions {
   const std::string& Info(const std::string& key) const;
 };
 
-// Called when everything is there but the nodes and the marks, before stacks are merged: from here on one
-// core is idle for a while.
+// Called, by one thread at a time, when the first modules and locations are there, and again when all of them
+// are: what they are made of can be looked up while the rest is read. Never when there is but one core.
 using LocatedFunction = std::function<void(const Definitions&)>;
 
 // `threads` 0: as many as the machine has.

@@ -1,10 +1,8 @@
 #include "analyzer/report/process_pass.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <numeric>
-#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -14,6 +12,7 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/ledger_samples.h"
 #include "analyzer/report/series_feeder.h"
+#include "analyzer/report/symbols_ahead.h"
 #include "analyzer/series/phase_map.h"
 #include "analyzer/symbols/demangle.h"
 #include "analyzer/symbols/python_lines.h"
@@ -29,7 +28,6 @@ using trace::LedgerField;
 constexpr size_t kSitesWithStacks = 400;
 constexpr size_t kMaxFramesForPatterns = 80;
 constexpr size_t kSitesWithOperators = 50;
-constexpr size_t kModulesReadAhead = 3;  // the others are small
 
 struct Clocks {
   series::StepClock steps;
@@ -329,39 +327,15 @@ std::string ProcessPass::PoolOf(size_t site) const {
 
 namespace {
 
-// The few with the most call sites: names in them will be needed.
-std::vector<replay::Module> MostCalledModules(const replay::Definitions& definitions) {
-  std::vector<std::pair<uint32_t, uint32_t>> counts(definitions.modules.size());  // and the number
-  for (uint32_t i = 0; i < counts.size(); ++i) counts[i].second = i;
-  for (const replay::Location& location : definitions.locations) {
-    if (location.kind == replay::Location::Kind::kNative && location.owner < counts.size())
-      ++counts[location.owner].first;
-  }
-  std::sort(counts.begin(), counts.end(), std::greater<>());
-  std::vector<replay::Module> modules;
-  for (const auto& [count, module] : counts) {
-    if (count > 0 && modules.size() < kModulesReadAhead) modules.push_back(definitions.modules[module]);
-  }
-  return modules;
-}
-
 absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, reader::Check check,
                                                      const ProcessOptions& options,
                                                      symbols::Symbolizer* symbolizer) {
   auto pass = std::make_unique<ProcessPass>();
   PLATEAU_ASSIGN_OR_RETURN(pass->reader, reader::TraceReader::Open(path, check));
-  // Symbols are read while stacks are merged and events replayed.
-  std::jthread reading;
-  const auto read_symbols = [&](const replay::Definitions& definitions) {
-    reading = std::jthread([symbolizer, modules = MostCalledModules(definitions)](std::stop_token stop) {
-      for (const replay::Module& module : modules) {
-        if (stop.stop_requested()) return;
-        symbolizer->ReadAhead(module.path, module.build_id);
-      }
-    });
-  };
+  SymbolsAhead ahead(symbolizer);
   PLATEAU_ASSIGN_OR_RETURN(pass->definitions,
-                           replay::CollectDefinitions(*pass->reader, options.threads, read_symbols));
+                           replay::CollectDefinitions(*pass->reader, options.threads,
+                                                      [&ahead](const auto& known) { ahead.Read(known); }));
   Clocks clocks = ChooseClocks(pass->definitions, pass->reader->NsPerTick(), options.parent_marks);
   pass->clock = std::move(clocks.steps);
   pass->is_worker = clocks.is_of_parent;
@@ -382,7 +356,7 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, re
   pass->site_table = std::make_unique<replay::SiteTable>(&pass->definitions, std::move(site_options));
 
   Replay(clocks.phases, options, pass.get());
-  reading.request_stop();
+  ahead.Stop();
   pass->rows = DigestRows(*pass, options.threads);
   pass->ledger = Ledger(*pass);
 
