@@ -24,6 +24,8 @@ absl::StatusOr<int> RunReport(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(const int64_t top, arguments.Integer("top", 20));
   const std::string json = arguments.Value("json"), html = arguments.Value("html");
   options.with_stacks = !html.empty() || arguments.Has("tree");
+  options.with_details = !html.empty() || !json.empty();
+  options.is_last = true;
   PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
   if (!html.empty()) PLATEAU_RETURN_IF_ERROR(WriteOutput(html, report::WriteHtmlReport(model)));
   if (!json.empty()) {

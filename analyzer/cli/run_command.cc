@@ -199,6 +199,7 @@ absl::Status Report(const Arguments& arguments, const reader::Recording& recordi
   report::BuildOptions options = base_options;
   const std::string html = arguments.Value("html"), json = arguments.Value("json");
   options.with_stacks = !html.empty();
+  options.with_details = !html.empty() || !json.empty();
   PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, report::BuildReport(recording, options));
   const std::string card = report::WriteCard(model, {.color = WantsColor(STDERR_FILENO)});
   std::fputs(card.c_str(), stderr);

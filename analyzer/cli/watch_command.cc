@@ -36,6 +36,7 @@ absl::StatusOr<int> RunWatch(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(const int64_t top, arguments.Integer("top", 8));
   if (!(interval >= 0.1)) return absl::InvalidArgumentError("--interval: must be 0.1 seconds or more");
   options.with_stacks = false;
+  options.with_details = false;
   const bool color = WantsColor(STDOUT_FILENO);
   const auto screen = [&](const report::ReportModel& model) {
     return Screen(model, color, Columns(STDOUT_FILENO), top);

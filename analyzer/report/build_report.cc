@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,25 +25,13 @@
 namespace plateau::report {
 namespace {
 
-// Takes processes apart on a thread of its own: giving back the memory of millions of stacks takes time in
-// which the report can be written already. Nobody waits for the last one; nothing outside it depends on it.
-class Discarder {
- public:
-  ~Discarder() {
-    if (thread_.joinable()) thread_.detach();
-  }
-  // Until the one before is gone, so that there is one process in memory at a time.
-  void Wait() {
-    if (thread_.joinable()) thread_.join();
-  }
-  void Discard(std::unique_ptr<ProcessPass> pass) {
-    Wait();
-    thread_ = std::thread([doomed = std::move(pass)]() mutable { doomed.reset(); });
-  }
-
- private:
-  std::thread thread_;
-};
+// For as long as the program runs, and reachable, so that it is no leak.
+void Keep(std::unique_ptr<ProcessPass> pass) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<ProcessPass>>;
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(pass));
+}
 
 class ReportBuilder {
  public:
@@ -65,7 +53,7 @@ class ReportBuilder {
       // Its workers began later, so they come later.
       if (workers_.contains(trace.header.pid))
         marks_[trace.header.pid] = std::move((*pass)->definitions.marks);
-      discarder_.Discard(*std::move(pass));
+      if (options_.is_last && &trace == &recording_.traces.back()) Keep(*std::move(pass));
     }
     if (headlines_.empty()) return last_error;
     Finish();
@@ -87,7 +75,6 @@ class ReportBuilder {
   }
 
   absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const reader::TraceFile& trace) {
-    discarder_.Wait();
     ProcessOptions options = options_.process;
     if (const auto found = workers_.find(trace.header.pid); found != workers_.end())
       options.workers = found->second;
@@ -295,7 +282,6 @@ class ReportBuilder {
   std::set<std::string> sources_;
   double start_seconds_ = 0;
   std::array<series::BreakdownShare, series::kHeldAs> breakdown_{};
-  Discarder discarder_;
 };
 
 }  // namespace

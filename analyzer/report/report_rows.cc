@@ -20,6 +20,7 @@ void ReportRows::AddRows(const ProcessPass& pass, size_t process) {
   const std::string name = absl::StrCat(pass.reader->header().pid, " ", model_.processes[process].role);
   std::vector<int32_t> model_site(pass.site_count(), -1);
   frames_.Release();
+  model_.sites.reserve(model_.sites.size() + pass.site_count());
   // A site with all its rows: with the first of them that is met, which is its largest.
   const auto site_of = [&](uint32_t pass_site) {
     int32_t& index = model_site[pass_site];
@@ -68,8 +69,8 @@ void ReportRows::AddRows(const ProcessPass& pass, size_t process) {
   for (size_t site = 0; site < pass.site_count(); ++site) {
     if (model_site[site] < 0) continue;
     const auto index = static_cast<size_t>(model_site[site]);
-    opinions_.Add(pass, site, process, index, /*with_curves=*/index < options_.named_sites,
-                  &model_.sites[index]);
+    const bool with_curves = options_.with_details && index < options_.named_sites;
+    opinions_.Add(pass, site, process, index, with_curves, &model_.sites[index]);
   }
 }
 
@@ -92,27 +93,24 @@ void ReportRows::AddToTree(int32_t node, const RowAmounts& amounts, int32_t site
 size_t ReportRows::SiteIndex(const ProcessPass& pass, size_t site) {
   const replay::SiteKey& key = pass.site_table->sites()[site];
   const bool is_named = model_.sites.size() < options_.named_sites;
-  const Frame frame = pass.names->Shown(key.location);
-  const std::string pool = pass.PoolOf(site);
-  const std::string id =
+  const Frame& frame = pass.names->Shown(key.location);
+  std::string pool = pass.PoolOf(site);
+  std::string id =
       absl::StrCat(frame.file, "\n", frame.line, "\n", frame.function, "\n", frame.module, "\n", pool);
-  const auto [it, is_new] = sites_.try_emplace(id, model_.sites.size());
+  const auto [it, is_new] = sites_.try_emplace(std::move(id), model_.sites.size());
   if (!is_new && options_.process.site_rule != replay::SiteRule::kStack) return it->second;
-  Site out;
+  Site& out = model_.sites.emplace_back();
   out.site = SiteTitle(frame);
   out.file = frame.file;
   out.line = frame.line;
   out.function = frame.function;
   out.module = frame.module;
-  out.pool = pool;
-  if (is_named) {
-    out.source_line = source_.Line(frame.file, frame.line);
-    const uint32_t row = pass.rows.sites[site].typical;
-    if (row != SiteRows::kNone) {
-      for (const Frame* f : pass.names->Stack(pass.Row(row).node)) out.stack.push_back(frames_.IndexOf(f));
-    }
+  out.pool = std::move(pool);
+  if (is_named) out.source_line = source_.Line(frame.file, frame.line);
+  const uint32_t row = pass.rows.sites[site].typical;
+  if (is_named && options_.with_details && row != SiteRows::kNone) {
+    for (const Frame* f : pass.names->Stack(pass.Row(row).node)) out.stack.push_back(frames_.IndexOf(f));
   }
-  model_.sites.push_back(std::move(out));
   return model_.sites.size() - 1;
 }
 

@@ -40,7 +40,7 @@ void SiteOpinions::Add(const ProcessPass& pass, size_t site, size_t process, siz
   opinion.numbers = NumbersOf(analysis.verdict);
   opinion.growth_bytes_per_step = analysis.growth_bytes_per_step.value;
   opinion.growth_interval = ToReport(analysis.growth_bytes_per_step.interval);
-  series::SiteSeries series;
+  series::SiteSeries& series = series_;
   pass.series->Load(site, &series);
   double retained = 0;
   for (const double bytes : series.surv_bytes) retained += bytes;
@@ -55,8 +55,8 @@ void SiteOpinions::Add(const ProcessPass& pass, size_t site, size_t process, siz
     out.last_step = std::max(out.last_step, step);
   }
   if (with_curves) {
-    for (const double bytes : series.LiveBytes()) opinion.live_bytes.push_back(Round(bytes));
-    for (const double bytes : series.surv_bytes) opinion.survivor_bytes.push_back(Round(bytes));
+    opinion.live_bytes = Rounded(series.LiveBytes());
+    opinion.survivor_bytes = Rounded(series.surv_bytes);
     opinion.tensors = std::move(tensors);
   }
   opinions_[model_site].push_back(std::move(opinion));
@@ -72,9 +72,9 @@ void SiteOpinions::Settle(size_t chosen, std::vector<Site>* sites) {
       if (opinion.process == chosen) AddCurves(&site, opinion);
     }
     if (best == nullptr) continue;
-    site.verdict = best->verdict;
-    site.evidence = best->evidence;
-    site.numbers = best->numbers;
+    site.verdict = std::move(best->verdict);
+    site.evidence = std::move(best->evidence);
+    site.numbers = std::move(best->numbers);
     if (opinions_[i].size() == 1) site.growth_interval = best->growth_interval;
   }
 }

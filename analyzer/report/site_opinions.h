@@ -43,6 +43,7 @@ class SiteOpinions {
   static void AddCurves(Site* site, const Opinion& opinion);
 
   std::vector<std::vector<Opinion>> opinions_;  // by site of the model
+  series::SiteSeries series_;                   // of the site being added
 };
 
 }  // namespace plateau::report

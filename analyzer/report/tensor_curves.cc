@@ -1,21 +1,15 @@
 #include "analyzer/report/tensor_curves.h"
 
-#include <cmath>
 #include <string>
 #include <utility>
+
+#include "analyzer/report/whole_number.h"
 
 namespace plateau::report {
 namespace {
 
 std::string PoolName(const ProcessPass& pass, size_t site) {
   return pass.IsDeviceSite(site) ? pass.PoolOf(site) : "host";
-}
-
-std::vector<int64_t> Rounded(const std::vector<double>& values) {
-  std::vector<int64_t> rounded;
-  rounded.reserve(values.size());
-  for (const double value : values) rounded.push_back(std::llround(value));
-  return rounded;
 }
 
 // A pool's exact sums; rounded once, at the end.

@@ -3,7 +3,9 @@
 #define PLATEAU_ANALYZER_REPORT_WHOLE_NUMBER_H_
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace plateau::report {
 
@@ -12,6 +14,12 @@ namespace plateau::report {
 inline int64_t Round(double value) {
   const int64_t whole = static_cast<int64_t>(value);
   return static_cast<double>(whole) == value ? whole : std::llround(value);
+}
+
+inline std::vector<int64_t> Rounded(const std::vector<double>& values) {
+  std::vector<int64_t> rounded(values.size());
+  for (size_t i = 0; i < values.size(); ++i) rounded[i] = Round(values[i]);
+  return rounded;
 }
 
 }  // namespace plateau::report
