@@ -69,13 +69,15 @@ template <typename Join, RecordReader::Walk kWalk, typename Take>
   if (run_left_ != 0 || damaged_) return;
   const uint8_t* p = p_;
   uint64_t tsc = last_.tsc, address = last_.address, bytes = last_.bytes;
-  uint32_t stack = last_.stack;
+  // Its lower half counts. A whole word, because it is one of the event too: where it is written to memory in
+  // half and read as a word, the processor waits.
+  uint64_t stack = last_.stack;
   const auto give_back = [&] {
     p_ = p;
     last_.tsc = tsc;
     last_.address = address;
     last_.bytes = bytes;
-    last_.stack = stack;
+    last_.stack = static_cast<uint32_t>(stack);
   };
   const bool passes_nodes = kWalk == Walk::kEvents && rules_ >= DeltaRules::kVersion3;
   while (end_ - p >= kWordBytes) {
@@ -129,18 +131,19 @@ template <typename Join, RecordReader::Walk kWalk, typename Take>
     } else if (shape.kind == RecordKind::kAlloc) {
       address = QuickAddressOf(numbers.Take(), address, is_recent, &last_.recent);
       bytes = numbers.TakeIf(has_size) | (bytes & ~has_size);
-      stack += static_cast<uint32_t>(UnZigZag(numbers.TakeIf(has_stack)));
+      stack += static_cast<uint64_t>(UnZigZag(numbers.TakeIf(has_stack)));
       if (has_time) tsc += numbers.Take();
-      take(HotRecord{tsc, address, bytes, stack, RecordKind::kAlloc, is_realloc, has_time});
+      take(HotRecord{tsc, address, bytes, static_cast<uint32_t>(stack), RecordKind::kAlloc, is_realloc,
+                     has_time});
     } else if (shape.kind == RecordKind::kAllocIn) {
       const uint64_t size = numbers.TakeIf(has_size) | (last_.in_bytes & ~has_size);
       last_.in_bytes = size;
       uint64_t* const last = &last_.in_address[InClass(size)];
       *last = QuickAddressOf(numbers.Take(), *last, is_recent, &last_.in_recent);
       last_.in_any_address = *last;
-      stack += static_cast<uint32_t>(UnZigZag(numbers.TakeIf(has_stack)));
+      stack += static_cast<uint64_t>(UnZigZag(numbers.TakeIf(has_stack)));
       if (has_time) tsc += numbers.Take();
-      take(HotRecord{tsc, *last, size, stack, RecordKind::kAllocIn, false, has_time});
+      take(HotRecord{tsc, *last, size, static_cast<uint32_t>(stack), RecordKind::kAllocIn, false, has_time});
     } else {
       uint64_t* const last = &last_.in_any_address;
       *last = QuickAddressOf(numbers.Take(), *last, is_recent, &last_.in_recent);
