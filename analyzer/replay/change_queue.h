@@ -11,6 +11,8 @@
 #include <array>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -61,6 +63,14 @@ class ChangeWriter {
     if (next_ == end_) [[unlikely]]
       Turn();
     *next_++ = change;
+  }
+  // The words of one, see Change. As words: from its fields a compiler makes them piece by piece.
+  [[gnu::always_inline]] void AppendWords(uint64_t born_at, uint64_t amount) {
+    if (next_ == end_) [[unlikely]]
+      Turn();
+    const uint64_t words[] = {born_at, amount};
+    static_assert(sizeof(words) == sizeof(Change));
+    std::memcpy(static_cast<void*>(next_++), words, sizeof(words));
   }
   // With a detail, to which the change will point.
   void Append(Change change, const ChangeDetail& detail) {

@@ -8,7 +8,6 @@
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 #define PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +48,8 @@ enum ChangeFlags : uint8_t {
 // Of `Change::rate`: stands for one object whatever the sampling.
 inline constexpr uint8_t kNotSampled = 255;
 
-// Two words, the first and most of the second as a LiveObject has them: most changes are copied from one.
+// Two words: `born_at` is the stack, and the birth above it; `amount` the bytes, and above them the traits.
+// Most are written as words, see ChangeWriter.
 //
 // No byte of its own: one that is written could be part of anything, and all else would have to be read
 // again.
@@ -67,10 +67,6 @@ struct Change {
     return static_cast<uint32_t>(kind) | static_cast<uint32_t>(pool) << 8 | uint32_t{rate} << 16;
   }
   uint32_t Traits() const { return TraitsOf(kind, pool, static_cast<uint8_t>(rate)) | flags << 24; }
-  // `born_at`: stack, and birth above it. `amount`: bytes, and traits above them.
-  static Change FromWords(uint64_t born_at, uint64_t amount) {
-    return std::bit_cast<Change>(std::array{born_at, amount});
-  }
 };
 static_assert(sizeof(Change) == 16 && std::endian::native == std::endian::little);
 

@@ -28,7 +28,7 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
 
 void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
   if (parts == nullptr) {
-    Append(ChangeKind::kDied, pool, object.stack(), object.birth(), object.bytes(), object.rate());
+    Append(ChangeKind::kDied, pool, object.stack, object.birth, object.bytes, object.rate);
     return;
   }
   ChangeKind kind = ChangeKind::kDied;
@@ -39,52 +39,60 @@ void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
 }
 
 // Ends an object that is in the table; its place is the caller's to reuse or erase.
-void HeapMatcher::EndLive(uint64_t address, LiveObject* object) {
-  if (object->Has(kObjectTensor)) Tag(object, false);
-  if (object->Has(kObjectParts)) {
+void HeapMatcher::EndLive(uint64_t address, PackedObject packed) {
+  const LiveObject object = TakeOut(packed);
+  if (object.Has(kObjectTensor)) AppendTag(object, false);
+  if (object.Has(kObjectParts)) {
     const auto it = parts_.find(address);
-    End(*object, Pool::kHeap, &it->second);
+    End(object, Pool::kHeap, &it->second);
     parts_.erase(it);
   } else {
-    End(*object, Pool::kHeap, nullptr);
+    End(object, Pool::kHeap, nullptr);
   }
 }
 
-void HeapMatcher::Tag(LiveObject* object, bool is_tensor) {
-  if (object->Has(kObjectTensor) == is_tensor) return;
-  object->Flip(kObjectTensor);
-  Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object->stack(),
-         object->birth(), object->bytes(), object->rate());
+void HeapMatcher::AppendTag(const LiveObject& object, bool is_tensor) {
+  Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object.stack, object.birth,
+         object.bytes, object.rate);
+}
+
+void HeapMatcher::Tag(PackedObject* packed, bool is_tensor) {
+  LiveObject object = packer_.Unpack(*packed);
+  if (object.Has(kObjectTensor) == is_tensor) return;
+  object.flags ^= kObjectTensor;
+  Rewrite(packed, object);
+  AppendTag(object, is_tensor);
 }
 
 // The place for an object that is about to be allocated; whatever lived there has ended.
-LiveObject* HeapMatcher::MakeRoom(const Event& e) {
+PackedObject* HeapMatcher::MakeRoom(const Event& e) {
   const LiveTable::Place place = live_.FindOrAdd(e.address);
-  if (!place.is_new) MakeRoomAt(e, place.object);
+  if (!place.is_new) MakeRoomAt(e, *place.object);
   return place.object;
 }
 
-void HeapMatcher::MakeRoomAt(const Event& e, LiveObject* object) {
-  if (object->Has(kObjectDoomed) && waiting_.TakeBefore(e.address, UINT64_MAX))
-    return EndDoomed(e.address, object);
+void HeapMatcher::MakeRoomAt(const Event& e, PackedObject object) {
+  if (IsDoomed(object) && waiting_.TakeBefore(e.address, UINT64_MAX)) return EndDoomed(e.address, object);
   ++totals_.late_frees;
   EndLive(e.address, object);
   if (is_multi_stream_) late_.Add(e.address, block_->stream(), now_, LatestTime(e));
 }
 
 // By a free that came too early and was counted as unknown.
-void HeapMatcher::EndDoomed(uint64_t address, LiveObject* object) {
+void HeapMatcher::EndDoomed(uint64_t address, PackedObject object) {
   --totals_.unknown_frees;
   ++totals_.late_frees;
   EndLive(address, object);
 }
 
 // A free that came too early may be that of the object which was just allocated.
-void HeapMatcher::CheckDoomed(const Event& e, LiveObject* object) {
+void HeapMatcher::CheckDoomed(const Event& e, PackedObject* object) {
   if (!is_multi_stream_) return;
   const auto latest = waiting_.GoodUntil(e.address, block_->stream(), now_);
   if (!latest.has_value()) return;
-  if (!object->Has(kObjectDoomed)) object->Flip(kObjectDoomed);
+  LiveObject doomed = packer_.Unpack(*object);
+  doomed.flags |= kObjectDoomed;
+  Rewrite(object, doomed);
   doomed_.push({*latest, e.address});
   next_tick_ = std::min(next_tick_, *latest + 1);
 }
@@ -94,7 +102,7 @@ template <bool kMany>
   if (e.address == 0) return;
   const LiveTable::Place place = live_.FindOrAdd(e.address, hint);
   if (!place.is_new) [[unlikely]]
-    MakeRoomAt(e, place.object);
+    MakeRoomAt(e, *place.object);
   BeBorn(e, heap_birth_, place.object);
   if (kMany && !waiting_.empty()) [[unlikely]]
     CheckDoomed(e, place.object);
@@ -102,10 +110,10 @@ template <bool kMany>
 
 void HeapMatcher::AllocAnew(const Event& e) {
   if (e.address == 0) return;
-  LiveObject* const object = MakeRoom(e);
+  PackedObject* const object = MakeRoom(e);
   const uint64_t bytes = BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
-  *object = {rates_.current(), birth_flags_, bytes, e.stack, bucket_};
+  *object = packer_.Pack({bytes, e.stack, bucket_, rates_.current(), birth_flags_});
   CheckDoomed(e, object);
 }
 
@@ -128,7 +136,7 @@ template <bool kMany>
   if (spot.object->is_plain()) [[likely]] {
     DiePlainly(*spot.object, Pool::kHeap);
   } else {
-    EndLive(e.address, spot.object);
+    EndLive(e.address, *spot.object);
   }
   live_.Erase(spot);
 }
@@ -138,17 +146,17 @@ template <bool kMany>
 [[gnu::always_inline]] inline void HeapMatcher::AllocIn(const Event& e, const LiveTable::Hint& hint) {
   if (e.address == 0) return;
   const LiveTable::Place place = python_.FindOrAdd(e.address, hint);
-  if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
+  if (!place.is_new) End(TakeOut(*place.object), Pool::kPython, nullptr);
   BeBorn(e, python_birth_, place.object);
 }
 
 void HeapMatcher::AllocInAnew(const Event& e) {
   if (e.address == 0) return;
   const LiveTable::Place place = python_.FindOrAdd(e.address);
-  if (!place.is_new) End(*place.object, Pool::kPython, nullptr);
+  if (!place.is_new) End(TakeOut(*place.object), Pool::kPython, nullptr);
   const uint64_t bytes = BytesOf(e);
   Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.python());
-  *place.object = {rates_.python(), birth_flags_, bytes, e.stack, bucket_};
+  *place.object = packer_.Pack({bytes, e.stack, bucket_, rates_.python(), birth_flags_});
 }
 
 [[gnu::always_inline]] inline void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {
@@ -160,7 +168,7 @@ void HeapMatcher::AllocInAnew(const Event& e) {
   if (spot.object->is_plain()) [[likely]] {
     DiePlainly(*spot.object, Pool::kPython);
   } else {
-    End(*spot.object, Pool::kPython, nullptr);
+    End(TakeOut(*spot.object), Pool::kPython, nullptr);
   }
   python_.Erase(spot);
 }
@@ -237,7 +245,7 @@ void HeapMatcher::MatchOther(const Event& e) {
       break;
     case RecordKind::kTensor:
     case RecordKind::kTensorGone:
-      if (LiveObject* object = live_.Find(e.address)) Tag(object, e.Kind() == RecordKind::kTensor);
+      if (PackedObject* object = live_.Find(e.address)) Tag(object, e.Kind() == RecordKind::kTensor);
       break;
     default:
       if (e.flags & kEventRare) Rare(block_->RecordOf(e));
@@ -252,9 +260,9 @@ void HeapMatcher::Tick(uint64_t tsc) {
     const Doomed next = doomed_.top();
     doomed_.pop();
     const LiveTable::Spot spot = live_.Look(next.address);
-    const bool is_doomed = spot.object != nullptr && spot.object->Has(kObjectDoomed);
+    const bool is_doomed = spot.object != nullptr && IsDoomed(*spot.object);
     if (!is_doomed || !waiting_.Take(next.address, next.latest)) continue;
-    EndDoomed(next.address, spot.object);
+    EndDoomed(next.address, *spot.object);
     live_.Erase(spot);
   }
   bool is_over = false;
@@ -292,9 +300,9 @@ void HeapMatcher::Tick(uint64_t tsc) {
   if (rate_next_ < definitions_.rates.size()) next(definitions_.rates[rate_next_].tsc);
 }
 
-HeapMatcher::Birth HeapMatcher::BirthNow(Pool pool, uint8_t rate) const {
+HeapMatcher::Birth HeapMatcher::BirthNow(Pool pool, uint8_t rate) {
   return {uint64_t{bucket_} << 32, uint64_t{Change::TraitsOf(ChangeKind::kBorn, pool, rate)} << 32,
-          LiveObject::TraitsOf(rate, birth_flags_)};
+          packer_.BirthsOf(bucket_, rate, birth_flags_), rate};
 }
 
 void HeapMatcher::Finish() {

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <new>
 #include <queue>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/event_source.h"
 #include "analyzer/replay/heap_replay.h"
+#include "analyzer/replay/live_object.h"
 #include "analyzer/replay/live_table.h"
 #include "analyzer/replay/look_ahead.h"
 #include "analyzer/replay/mapping_matcher.h"
@@ -77,27 +77,42 @@ class HeapMatcher {
     bool operator>(const Doomed& other) const { return latest > other.latest; }
   };
 
-  // Words of a change and an object that are born now: all but stack and bytes.
+  // What is born now: the words of its change but for stack and bytes, and how it is packed.
   struct Birth {
     uint64_t born_at;
-    uint64_t change_amount;
-    uint64_t object_amount;
+    uint64_t amount;
+    ObjectPacker::Births births;
+    uint8_t rate;
   };
   // Appends a birth and writes the object.
-  [[gnu::always_inline]] void BeBorn(const Event& event, const Birth& birth, LiveObject* object) {
-    const uint64_t born_at = birth.born_at | event.stack;
-    out_.Append(Change::FromWords(born_at, birth.change_amount | event.bytes));
-    // In place: an object that is copied there from the stack is waited for.
-    new (object) LiveObject(birth.object_amount | event.bytes, born_at);
+  [[gnu::always_inline]] void BeBorn(const Event& event, const Birth& birth, PackedObject* object) {
+    out_.AppendWords(birth.born_at | event.stack, birth.amount | event.bytes);
+    if (event.bytes < birth.births.bytes_end && ObjectPacker::Fits(event.stack)) [[likely]] {
+      *object = PackedObject::Plain(birth.births.era, event.bytes, event.stack);
+    } else {
+      *object = packer_.Pack({event.bytes, event.stack, bucket_, birth.rate, birth_flags_});
+    }
   }
   // Appends the end of an object that is_plain().
-  [[gnu::always_inline]] void DiePlainly(const LiveObject& object, Pool pool) {
-    static_assert(Change::TraitsOf({}, {}, 0xff) == 0xff0000,
-                  "where the amount of an object has it, above bytes");
-    const uint64_t died = uint64_t{Change::TraitsOf(ChangeKind::kDied, pool, 0)} << 32;
-    out_.Append(Change::FromWords(object.born_at(), object.bytes_and_rate() | died));
+  [[gnu::always_inline]] void DiePlainly(PackedObject object, Pool pool) {
+    const ObjectPacker::Era& era = packer_.EraOf(object);
+    static_assert(Change::TraitsOf({}, {}, 0xff) == 0xff0000 && ObjectPacker::kRateShift == 48);
+    out_.AppendWords(
+        era.birth_word | object.stack(),
+        era.rate_word | object.bytes() | uint64_t{Change::TraitsOf(ChangeKind::kDied, pool, 0)} << 32);
   }
-  Birth BirthNow(Pool pool, uint8_t rate) const;
+  Birth BirthNow(Pool pool, uint8_t rate);
+  // What a word means that will not be used any more.
+  LiveObject TakeOut(PackedObject packed) {
+    const LiveObject object = packer_.Unpack(packed);
+    packer_.Forget(packed);
+    return object;
+  }
+  // Writes an object over what a word means.
+  void Rewrite(PackedObject* packed, const LiveObject& object) {
+    packer_.Forget(*packed);
+    *packed = packer_.Pack(object);
+  }
 
   // Events begin..end, all of the time now_.
   template <bool kMany>
@@ -116,10 +131,13 @@ class HeapMatcher {
   void Alloc(const Event& event, const LiveTable::Hint& hint);
   template <bool kMany>
   void Free(const Event& event, const LiveTable::Hint& hint);
-  LiveObject* MakeRoom(const Event& event);
-  void MakeRoomAt(const Event& event, LiveObject* object);
-  void EndDoomed(uint64_t address, LiveObject* object);
-  void CheckDoomed(const Event& event, LiveObject* object);
+  PackedObject* MakeRoom(const Event& event);
+  void MakeRoomAt(const Event& event, PackedObject object);
+  void EndDoomed(uint64_t address, PackedObject object);
+  void CheckDoomed(const Event& event, PackedObject* object);
+  bool IsDoomed(PackedObject object) const {
+    return !object.is_plain() && packer_.Unpack(object).Has(kObjectDoomed);
+  }
   // Where the live object is that a free ends; nowhere when the free belongs to another one.
   template <bool kMany>
   [[gnu::always_inline]] LiveTable::Spot FreedObject(const Event& event, const LiveTable::Hint& hint) {
@@ -128,7 +146,7 @@ class HeapMatcher {
     const LiveTable::Spot spot = live_.Look(event.address, hint);
     if (spot.object == nullptr) [[unlikely]] {
       NoteUnknownFree(event);
-    } else if (kMany && spot.object->Has(kObjectDoomed)) [[unlikely]] {
+    } else if (kMany && IsDoomed(*spot.object)) [[unlikely]] {
       WaitInTurn(event);
     }
     return spot;
@@ -154,8 +172,9 @@ class HeapMatcher {
   uint64_t LatestTime(const Event& event) const { return block_->LatestTime(event, stamp_); }
 
   void End(const LiveObject& object, Pool pool, const Parts* parts);
-  void EndLive(uint64_t address, LiveObject* object);
-  void Tag(LiveObject* object, bool is_tensor);
+  void EndLive(uint64_t address, PackedObject object);
+  void AppendTag(const LiveObject& object, bool is_tensor);
+  void Tag(PackedObject* object, bool is_tensor);
   void AppendPlaces(uint32_t moment);
   void AppendRetained();
   void AppendRetained(const LiveObject& object, Pool pool, const Parts* parts);
@@ -173,6 +192,7 @@ class HeapMatcher {
   RateTable rates_;
   MappingMatcher mappings_;
   MatchTotals totals_;
+  ObjectPacker packer_;
   LiveTable live_;
   LiveTable python_;
   LookAhead ahead_{&live_, &python_};

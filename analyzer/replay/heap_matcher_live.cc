@@ -6,13 +6,13 @@ namespace plateau::replay {
 // Appends everything live, where it lies.
 void HeapMatcher::AppendPlaces(uint32_t moment) {
   if (!options_.on_snapshot) return;
-  const auto append = [&](uint64_t address, const LiveObject& object, Pool pool) {
-    out_.Append({object.stack(), moment, 0, ChangeKind::kPlaced, pool, object.rate(), 0},
-                {.bytes = object.bytes(), .address = address, .label = 0});
+  const auto append = [&](uint64_t address, PackedObject packed, Pool pool) {
+    const LiveObject object = packer_.Unpack(packed);
+    out_.Append({object.stack, moment, 0, ChangeKind::kPlaced, pool, object.rate, 0},
+                {.bytes = object.bytes, .address = address, .label = 0});
   };
-  live_.ForEach([&](uint64_t address, const LiveObject& object) { append(address, object, Pool::kHeap); });
-  python_.ForEach(
-      [&](uint64_t address, const LiveObject& object) { append(address, object, Pool::kPython); });
+  live_.ForEach([&](uint64_t address, PackedObject object) { append(address, object, Pool::kHeap); });
+  python_.ForEach([&](uint64_t address, PackedObject object) { append(address, object, Pool::kPython); });
   mappings_.AppendPlaces(moment);
 }
 
@@ -21,32 +21,34 @@ void HeapMatcher::AppendRetained() {
   if (has_retained_) return;
   has_retained_ = true;
   totals_.live_objects = live_.size() + python_.size();
-  totals_.live_table_bytes = live_.capacity_bytes() + python_.capacity_bytes();
+  totals_.live_table_bytes = live_.capacity_bytes() + python_.capacity_bytes() + packer_.capacity_bytes();
   if (!options_.on_retained) return;
   for (const auto& [stream, limbo] : limbo_) {  // between the halves of a realloc, or killed there
     if (limbo.is_valid) {
       AppendRetained(limbo.object, Pool::kHeap, limbo.parts.empty() ? nullptr : &limbo.parts);
     }
   }
-  live_.ForEach([this](uint64_t address, const LiveObject& object) {
+  live_.ForEach([this](uint64_t address, PackedObject packed) {
+    const LiveObject object = packer_.Unpack(packed);
     AppendRetained(object, Pool::kHeap, object.Has(kObjectParts) ? &parts_.find(address)->second : nullptr);
   });
-  python_.ForEach(
-      [this](uint64_t, const LiveObject& object) { AppendRetained(object, Pool::kPython, nullptr); });
+  python_.ForEach([this](uint64_t, PackedObject object) {
+    AppendRetained(packer_.Unpack(object), Pool::kPython, nullptr);
+  });
   mappings_.AppendRetained();
 }
 
 void HeapMatcher::AppendRetained(const LiveObject& object, Pool pool, const Parts* parts) {
-  const uint8_t bits = static_cast<uint8_t>(object.flags() >> kObjectLabelShift);
-  Change change{object.stack(),
-                object.birth(),
+  const uint8_t bits = static_cast<uint8_t>(object.flags >> kObjectLabelShift);
+  Change change{object.stack,
+                object.birth,
                 0,
                 ChangeKind::kRetained,
                 pool,
-                object.rate(),
+                object.rate,
                 object.Has(kObjectTensor) ? uint8_t{kChangeTensor} : uint8_t{0}};
-  ChangeDetail detail{.bytes = object.bytes(),
-                      .object_bytes = object.bytes(),
+  ChangeDetail detail{.bytes = object.bytes,
+                      .object_bytes = object.bytes,
                       .label = bits == kNoLabel >> kObjectLabelShift ? kNoLabel : bits};
   if (parts == nullptr) return out_.Append(change, detail);
   change.rate = kNotSampled;

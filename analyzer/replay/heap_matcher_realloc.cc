@@ -10,13 +10,12 @@ void HeapMatcher::StartRealloc(const Event& e) {
   Limbo& limbo = limbo_[block_->stream()];
   EndLimbo(&limbo);
   const LiveTable::Spot spot = is_multi_stream_ ? FreedObject<true>(e, {}) : FreedObject<false>(e, {});
-  LiveObject* const object = spot.object;
-  if (object == nullptr) return;
+  if (spot.object == nullptr) return;
   limbo.is_valid = true;
   limbo.address = e.address;
-  limbo.object = *object;
+  limbo.object = TakeOut(*spot.object);
   limbo.parts.clear();
-  if (object->Has(kObjectParts)) {
+  if (limbo.object.Has(kObjectParts)) {
     const auto it = parts_.find(e.address);
     limbo.parts = std::move(it->second);
     parts_.erase(it);
@@ -37,15 +36,14 @@ void HeapMatcher::CancelRealloc() {
   const LiveTable::Place place = live_.FindOrAdd(limbo.address);
   if (!place.is_new) return EndLimbo(&limbo);
   limbo.is_valid = false;
-  *place.object = limbo.object;
+  *place.object = packer_.Pack(limbo.object);
   if (!limbo.parts.empty()) parts_[limbo.address] = std::move(limbo.parts);
 }
 
 void HeapMatcher::FinishRealloc(const Event& e) {
   const uint64_t bytes = BytesOf(e);
   Limbo& limbo = limbo_[block_->stream()];
-  const bool is_exact = limbo.is_valid &&
-                        rates_.Probability(limbo.object.rate(), limbo.object.bytes()) == 1 &&
+  const bool is_exact = limbo.is_valid && rates_.Probability(limbo.object.rate, limbo.object.bytes) == 1 &&
                         rates_.Probability(rates_.current(), bytes) == 1;
   if (!is_exact || e.address == 0) {
     EndLimbo(&limbo);
@@ -55,21 +53,21 @@ void HeapMatcher::FinishRealloc(const Event& e) {
   const LiveObject object = limbo.object;
   Parts parts = std::move(limbo.parts);
   limbo.parts.clear();
-  if (parts.empty()) parts.push_back({object.stack(), object.birth(), object.bytes()});
+  if (parts.empty()) parts.push_back({object.stack, object.birth, object.bytes});
   Resize(object, bytes, e.stack, &parts);
-  LiveObject* const place = MakeRoom(e);
+  PackedObject* const place = MakeRoom(e);
   const bool has_parts = parts.size() > 1;
-  const auto kept = static_cast<uint8_t>(object.flags() & ~(kObjectParts | kObjectDoomed));
+  const auto kept = static_cast<uint8_t>(object.flags & ~(kObjectParts | kObjectDoomed));
   const uint8_t flags = has_parts ? kept | kObjectParts : kept;
-  *place = {rates_.current(), flags, bytes, object.stack(), object.birth()};
+  *place = packer_.Pack({bytes, object.stack, object.birth, rates_.current(), flags});
   CheckDoomed(e, place);
   if (has_parts) parts_[e.address] = std::move(parts);
 }
 
 // Growth is born now; shrinking ends the youngest bytes.
 void HeapMatcher::Resize(const LiveObject& object, uint64_t bytes, uint32_t stack, Parts* parts) {
-  if (bytes > object.bytes()) {
-    const uint64_t growth = bytes - object.bytes();
+  if (bytes > object.bytes) {
+    const uint64_t growth = bytes - object.bytes;
     Append(ChangeKind::kGrown, Pool::kHeap, stack, bucket_, growth, kNotSampled);
     Part& youngest = parts->back();
     if (youngest.birth == bucket_ &&
@@ -80,7 +78,7 @@ void HeapMatcher::Resize(const LiveObject& object, uint64_t bytes, uint32_t stac
     }
     return;
   }
-  for (uint64_t excess = object.bytes() - bytes; excess > 0;) {
+  for (uint64_t excess = object.bytes - bytes; excess > 0;) {
     Part& youngest = parts->back();
     const uint64_t cut = std::min(excess, youngest.bytes);
     Append(ChangeKind::kShrunk, Pool::kHeap, youngest.stack, youngest.birth, cut, kNotSampled);

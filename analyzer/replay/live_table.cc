@@ -93,10 +93,10 @@ void LiveTable::MakeRoom(Page* page) {
     page->group = TakeGroup(size_class);
     page->size_class = static_cast<uint8_t>(size_class);
   }
-  LiveObject* next = page->group;
-  old.ForEachPlace([&](unsigned key, const LiveObject& object) {
-    if (object.is_alive()) {
-      (next++)->CopyFrom(object);
+  PackedObject* next = page->group;
+  old.ForEachPlace([&](unsigned key, const PackedObject& object) {
+    if (!object.is_none()) {
+      *next++ = object;
     } else {
       page->taken[key >> 6] ^= uint64_t{1} << (key & 63);
     }
@@ -110,19 +110,19 @@ void LiveTable::DropGroup(Page* page) {
   *page = {};
 }
 
-LiveObject* LiveTable::TakeGroup(size_t size_class) {
-  LiveObject* const spare = TakeSpare(&spare_[size_class]);
+PackedObject* LiveTable::TakeGroup(size_t size_class) {
+  PackedObject* const spare = TakeSpare(&spare_[size_class]);
   if (spare != nullptr) return spare;
-  return reinterpret_cast<LiveObject*>(TakeFromSlab(kCapacities[size_class] * sizeof(LiveObject)));
+  return reinterpret_cast<PackedObject*>(TakeFromSlab(kCapacities[size_class] * sizeof(PackedObject)));
 }
 
-void LiveTable::ReturnGroup(size_t size_class, LiveObject* group) {
+void LiveTable::ReturnGroup(size_t size_class, PackedObject* group) {
   if (group != nullptr) AddSpare(&spare_[size_class], group);
 }
 
 // Zeros, aligned for pages.
 char* LiveTable::TakeFromSlab(size_t bytes) {
-  static_assert(sizeof(Page) % alignof(Page) == 0 && 2 * sizeof(LiveObject) == alignof(Page));
+  static_assert(sizeof(Page) % alignof(Page) == 0 && 4 * sizeof(PackedObject) == alignof(Page));
   if (slabs_.empty() || slab_used_ + bytes > slabs_.back().size()) {
     const size_t size =
         slabs_.empty() ? kFirstSlabBytes : std::min(2 * slabs_.back().size(), kLargestSlabBytes);
@@ -138,7 +138,7 @@ char* LiveTable::TakeFromSlab(size_t bytes) {
 
 // ---- Objects that do not begin at a multiple of 16 ----
 
-LiveObject* LiveTable::FindOdd(uint64_t address) {
+PackedObject* LiveTable::FindOdd(uint64_t address) {
   const auto it = odd_.find(address);
   return it != odd_.end() ? &it->second : nullptr;
 }

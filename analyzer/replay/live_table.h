@@ -12,7 +12,7 @@
 // whose memory is used again. Regions whose objects are gone are forgotten when the table of regions is full,
 // so it follows what is live.
 //
-// About 24 bytes an object where several share a page, 350 where one has 16 KiB for itself; up to 2 KiB for
+// About 15 bytes an object where several share a page, 350 where one has 16 KiB for itself; up to 1 KiB for
 // one that is left of a full page. Memory of outgrown groups is kept for others of their size. Objects that
 // begin elsewhere than at a multiple of 16, as those of 8 bytes in some allocators, are in a map of their
 // own: 40 bytes each, and slower. Pointers into the table are valid until the next FindOrAdd() or Erase().
@@ -31,71 +31,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
+#include "analyzer/replay/live_object.h"
 
 namespace plateau::replay {
-
-enum ObjectFlags : uint8_t {
-  kObjectTensor = 1,  // a torch tensor's storage
-  kObjectParts = 2,   // grown by realloc: its bytes have several births, see HeapMatcher
-  kObjectDoomed = 4,  // a free that came too early may be its own, see HeapMatcher
-};
-inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at its birth, 15 for none
-
-// Two words, each always written as a whole: a processor waits when it has to read a word whose parts were
-// written one by one. Does not know its address.
-//
-//   amount    bytes (44 bits), alive (1), 0 (3), rate (8), flags (8)
-//   born at   stack (32), birth (32)
-class LiveObject {
- public:
-  static constexpr uint64_t kMostBytes = (uint64_t{1} << 44) - 1;
-
-  LiveObject() = default;
-  // `bytes` up to kMostBytes.
-  LiveObject(uint8_t rate, uint8_t flags, uint64_t bytes, uint32_t stack, uint32_t birth)
-      : LiveObject(bytes | TraitsOf(rate, flags), stack | uint64_t{birth} << 32) {}
-  // Both words; `amount` is bytes and TraitsOf().
-  LiveObject(uint64_t amount, uint64_t born_at) : amount_(amount), born_at_(born_at) {}
-  static constexpr uint64_t TraitsOf(uint8_t rate, uint8_t flags) {
-    return kAlive | uint64_t{rate} << kRateShift | uint64_t{flags} << kFlagsShift;
-  }
-
-  uint64_t bytes() const { return amount_ & kMostBytes; }
-  uint8_t rate() const { return static_cast<uint8_t>(amount_ >> kRateShift); }  // which it was recorded at
-  uint8_t flags() const { return static_cast<uint8_t>(amount_ >> kFlagsShift); }
-  uint32_t stack() const { return static_cast<uint32_t>(born_at_); }        // node of the trace
-  uint32_t birth() const { return static_cast<uint32_t>(born_at_ >> 32); }  // bucket of the clock
-  uint64_t born_at() const { return born_at_; }
-  bool Has(uint8_t any_flag) const { return (flags() & any_flag) != 0; }
-  void Flip(ObjectFlags flag) { amount_ ^= uint64_t{flag} << kFlagsShift; }
-
-  // Of one piece, no tensor, and below 4 GiB. Then bytes_and_rate() is all that its end needs beside
-  // born_at(): the bytes, and the rate in the byte it has in `amount`.
-  bool is_plain() const { return (amount_ & kNotPlain) == 0; }
-  uint64_t bytes_and_rate() const { return amount_ & (UINT32_MAX | uint64_t{0xff} << kRateShift); }
-
- private:
-  friend class LiveTable;
-  static constexpr uint64_t kAlive = uint64_t{1} << 44;
-  static constexpr int kRateShift = 48;
-  static constexpr int kFlagsShift = 56;
-  static constexpr uint64_t kNotPlain =
-      (kMostBytes & ~uint64_t{UINT32_MAX}) | uint64_t{kObjectTensor | kObjectParts} << kFlagsShift;
-
-  bool is_alive() const { return amount_ != 0; }
-  void Kill() { amount_ = 0; }
-  // Word by word, because they may have been written a moment ago and not as one.
-  void CopyFrom(const LiveObject& other) {
-    uint64_t amount = other.amount_, born_at = other.born_at_;
-    asm("" : "+r"(amount), "+r"(born_at));
-    amount_ = amount;
-    born_at_ = born_at;
-  }
-
-  uint64_t amount_;
-  uint64_t born_at_;
-};
-static_assert(sizeof(LiveObject) == 16);
 
 class LiveTable {
   struct Page;
@@ -121,7 +59,7 @@ class LiveTable {
   // Where an object is; `object` is nullptr when there is none.
   class Spot {
    public:
-    LiveObject* object = nullptr;
+    PackedObject* object = nullptr;
 
    private:
     friend class LiveTable;
@@ -137,18 +75,18 @@ class LiveTable {
     }
     Page* const page = hint.epoch_ == epoch_ ? hint.page_ : FindPage(address);
     if (page == nullptr || !page->Has(KeyOf(address))) return spot;
-    LiveObject* const object = page->group + page->RankOf(KeyOf(address));
-    if (!object->is_alive()) return spot;
+    PackedObject* const object = page->group + page->RankOf(KeyOf(address));
+    if (object->is_none()) return spot;
     spot.object = object;
     spot.page_ = reinterpret_cast<uintptr_t>(page);
     return spot;
   }
   Spot Look(uint64_t address) { return Look(address, Hint()); }
   // nullptr when there is none.
-  LiveObject* Find(uint64_t address) { return Look(address).object; }
+  PackedObject* Find(uint64_t address) { return Look(address).object; }
 
   struct Place {
-    LiveObject* object;
+    PackedObject* object;
     bool is_new;  // then it is for the caller to write
   };
   // The address must not be 0.
@@ -160,8 +98,8 @@ class LiveTable {
     Page& page = hint.epoch_ == epoch_ ? *hint.page_ : FindOrAddPage(address);
     const unsigned key = KeyOf(address);
     if (!page.Has(key)) return {AddPlace(&page, key), true};
-    LiveObject* const object = page.group + page.RankOf(key);
-    if (object->is_alive()) [[unlikely]]
+    PackedObject* const object = page.group + page.RankOf(key);
+    if (!object->is_none()) [[unlikely]]
       return {object, false};
     ++page.live;
     ++size_;
@@ -172,7 +110,7 @@ class LiveTable {
     if (IsOdd(spot.page_)) [[unlikely]]
       return EraseOdd(spot.page_);
     Page* const page = reinterpret_cast<Page*>(spot.page_);
-    spot.object->Kill();
+    *spot.object = PackedObject();
     --page->live;
     --size_;
     if (page->live == 0 && kCapacities[page->size_class] > kLargestEmpty) [[unlikely]]
@@ -213,8 +151,8 @@ class LiveTable {
       for (size_t k = 0; region.number != 0 && k < kPagesPerRegion; ++k) {
         if (region.pages[k].live == 0) continue;
         const uint64_t begin = ((region.number - 1) * kPagesPerRegion + k) << kPageShift;
-        region.pages[k].ForEachPlace([&](unsigned key, const LiveObject& object) {
-          if (object.is_alive()) visit(begin | uint64_t{key} << kKeyShift, object);
+        region.pages[k].ForEachPlace([&](unsigned key, const PackedObject& object) {
+          if (!object.is_none()) visit(begin | uint64_t{key} << kKeyShift, object);
         });
       }
     }
@@ -230,18 +168,18 @@ class LiveTable {
   static constexpr size_t kPagesPerRegion = size_t{1} << (kRegionShift - kPageShift);
   static constexpr size_t kMostPlaces = kPageBytes >> kKeyShift;
   // How many places a group has. The first is that of no group at all.
-  static constexpr std::array<uint8_t, 15> kCapacities = {0,  2,  4,  6,  8,  10, 12,         16,
-                                                          20, 24, 32, 48, 64, 96, kMostPlaces};
+  static constexpr std::array<uint8_t, 12> kCapacities = {0,  4,  8,  12, 16, 20,
+                                                          24, 32, 48, 64, 96, kMostPlaces};
   static constexpr size_t kLargestEmpty = 8;  // capacity that an empty page may keep
   // Pages come with neighbours that are as full: after one with so many objects, groups begin with room for
   // as many, within these classes.
   static constexpr size_t kManyObjects = 3;
-  static constexpr size_t kLargestFirstClass = 9;
+  static constexpr size_t kLargestFirstClass = 6;
 
   // A bit is set where an object has a place, dead or alive. Places are in the order of their bits.
   struct alignas(32) Page {
     std::array<uint64_t, 2> taken;
-    LiveObject* group;
+    PackedObject* group;
     uint16_t live;  // objects that are alive
     uint8_t places;
     uint8_t size_class;  // of the group
@@ -255,7 +193,7 @@ class LiveTable {
     }
     template <typename Visit>
     void ForEachPlace(Visit&& visit) const {
-      const LiveObject* object = group;
+      const PackedObject* object = group;
       for (unsigned half = 0; half < taken.size(); ++half) {
         for (uint64_t bits = taken[half]; bits != 0; bits &= bits - 1)
           visit(64 * half + static_cast<unsigned>(std::countr_zero(bits)), *object++);
@@ -292,11 +230,11 @@ class LiveTable {
   void RebuildRegions();
 
   // A place for an object that has none yet; the caller writes it.
-  [[gnu::always_inline]] LiveObject* AddPlace(Page* page, unsigned key) {
+  [[gnu::always_inline]] PackedObject* AddPlace(Page* page, unsigned key) {
     if (page->places == kCapacities[page->size_class]) [[unlikely]]
       MakeRoom(page);
     const size_t rank = page->RankOf(key);
-    for (size_t i = page->places; i > rank; --i) page->group[i].CopyFrom(page->group[i - 1]);
+    for (size_t i = page->places; i > rank; --i) page->group[i] = page->group[i - 1];
     page->taken[key >> 6] |= uint64_t{1} << (key & 63);
     ++page->places;
     ++page->live;
@@ -306,11 +244,11 @@ class LiveTable {
   // Drops the places of dead objects, or finds a larger group.
   void MakeRoom(Page* page);
   void DropGroup(Page* page);
-  LiveObject* TakeGroup(size_t size_class);
-  void ReturnGroup(size_t size_class, LiveObject* group);
+  PackedObject* TakeGroup(size_t size_class);
+  void ReturnGroup(size_t size_class, PackedObject* group);
   char* TakeFromSlab(size_t bytes);
 
-  LiveObject* FindOdd(uint64_t address);
+  PackedObject* FindOdd(uint64_t address);
   Place FindOrAddOdd(uint64_t address);
   void EraseOdd(uint64_t address);
 
@@ -323,12 +261,12 @@ class LiveTable {
   const Page* newest_ = nullptr;  // that got a group
   size_t size_ = 0;
   bool is_large_ = false;
-  absl::flat_hash_map<uint64_t, LiveObject> odd_;  // by address
+  absl::flat_hash_map<uint64_t, PackedObject> odd_;  // by address
   std::vector<ZeroedArray<char>> slabs_;
   size_t slab_used_ = 0;         // of the last slab
   size_t slab_bytes_ = 0;        // of those before it
   Page* spare_pages_ = nullptr;  // of forgotten regions; each begins with a pointer to the next
-  std::array<LiveObject*, kCapacities.size()> spare_{};  // as are these
+  std::array<PackedObject*, kCapacities.size()> spare_{};  // as are these
 };
 
 }  // namespace plateau::replay

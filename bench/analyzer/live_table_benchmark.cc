@@ -20,7 +20,7 @@ void BM_LiveTable_FreeAndAlloc(benchmark::State& state) {
   const uint64_t live = static_cast<uint64_t>(state.range(0));
   replay::LiveTable table;
   const auto put = [&](uint64_t address, const replay::LiveTable::Hint& hint) {
-    *table.FindOrAdd(address, hint).object = replay::LiveObject(0, 0, 1, 0, 0);
+    *table.FindOrAdd(address, hint).object = replay::PackedObject::Plain(0, 1, 0);
   };
   for (uint64_t i = 0; i < live; ++i) put(HeapAddress(i), {});
   std::mt19937_64 random(1);
