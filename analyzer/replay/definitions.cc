@@ -1,19 +1,15 @@
 #include "analyzer/replay/definitions.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/progress.h"
-#include "analyzer/replay/block_damage.h"
+#include "analyzer/replay/harvest.h"
 #include "analyzer/replay/left_out_marks.h"
-#include "preload/trace/decoder.h"
-#include "preload/trace/varint.h"
 
 namespace plateau::replay {
 namespace {
@@ -34,64 +30,6 @@ T* Slot(std::vector<T>& table, uint32_t id) {
   return &table[id];
 }
 
-// The granules in which addresses lie. Neighbours come together, so the set is rarely asked.
-class Granules {
- public:
-  void Add(uint64_t address) {
-    const uint64_t granule = address / Definitions::kArenaGranuleBytes;
-    uint64_t& recent = recent_[granule % recent_.size()];
-    if (recent == granule + 1) return;
-    recent = granule + 1;
-    all_.insert(granule);
-  }
-  const absl::flat_hash_set<uint64_t>& all() const { return all_; }
-
- private:
-  std::array<uint64_t, 64> recent_{};  // plus 1
-  absl::flat_hash_set<uint64_t> all_;
-};
-
-// What one block contributed; merged under a lock.
-struct Harvest {
-  uint32_t last_node = 0;  // the largest number
-  std::vector<std::pair<uint32_t, Location>> locations;
-  std::vector<std::pair<uint32_t, Module>> modules;
-  std::vector<std::pair<uint32_t, CodeObject>> codes;
-  std::vector<ThreadInfo> threads;
-  std::vector<TimedMark> marks;
-  std::vector<TimedLedger> ledger;
-  std::vector<TimedRate> rates;
-  std::vector<std::pair<std::string, std::string>> infos;
-  uint64_t groups = 0;  // of steps, since folding began
-  std::vector<uint32_t> fork_children;
-  std::vector<PageRun> copied_pages;
-  Granules granules;
-  reader::DropCounts drops;
-  uint64_t unknown_records = 0;
-  uint64_t last_tsc = 0;
-  uint64_t records = 0;
-  uint64_t events = 0;
-  bool is_loaded = true;
-  reader::ReadSummary damage;
-};
-
-// Damaged runs end the record; an address space has no more than 2^52 pages.
-void AddRuns(std::string_view packed, std::vector<PageRun>* runs) {
-  constexpr uint64_t kMaxPage = uint64_t{1} << 52;
-  const auto* p = reinterpret_cast<const uint8_t*>(packed.data());
-  const uint8_t* end = p + packed.size();
-  uint64_t page = 0;
-  while (p != nullptr && p < end) {
-    uint64_t gap = 0, count = 0;
-    p = trace::GetVarint(p, end, &gap);
-    if (p == nullptr) break;
-    p = trace::GetVarint(p, end, &count);
-    if (p == nullptr || gap > kMaxPage || count > kMaxPage || page + gap + count > kMaxPage) break;
-    if (count > 0) runs->push_back({page + gap, count});
-    page += gap + count;
-  }
-}
-
 // Ascending, and those that touch joined: later records repeat what earlier ones said.
 void Join(std::vector<PageRun>* runs) {
   std::sort(runs->begin(), runs->end(), [](const PageRun& a, const PageRun& b) { return a.first < b.first; });
@@ -107,79 +45,6 @@ void Join(std::vector<PageRun>* runs) {
   runs->resize(kept);
 }
 
-void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
-  switch (r.kind) {
-    case RecordKind::kPc:
-      out->locations.push_back({r.pc.location, {Location::Kind::kNative, r.pc.module, 0, r.pc.offset}});
-      break;
-    case RecordKind::kPythonLocation: {
-      const trace::PythonLocationRecord& p = r.python_location;
-      out->locations.push_back({p.location, {Location::Kind::kPython, p.code, p.flags, p.offset}});
-      break;
-    }
-    case RecordKind::kModule:
-      out->modules.push_back({r.module.module,
-                              {r.module.base, r.module.begin, r.module.bytes, std::string(r.module.path),
-                               std::string(r.module.build_id)}});
-      break;
-    case RecordKind::kCode:
-      out->codes.push_back({r.code.code,
-                            {r.code.python_version, r.code.first_line, std::string(r.code.file),
-                             std::string(r.code.name), std::string(r.code.line_table)}});
-      break;
-    case RecordKind::kInfo:
-      out->infos.emplace_back(r.info.key, r.info.value);
-      break;
-    case RecordKind::kThreadStart:
-      out->threads.push_back({stream, r.thread_start.thread_id, std::string(r.thread_start.name)});
-      break;
-    case RecordKind::kMark:
-      if (r.mark.kind == trace::MarkKind::kOp) break;
-      out->marks.push_back(
-          {r.tsc, stream, r.mark.kind, r.mark.source, r.mark.value, std::string(r.mark.name)});
-      break;
-    case RecordKind::kLedger: {
-      TimedLedger reading{r.tsc, {}};
-      for (uint32_t i = 0; i < r.ledger.count; ++i) {
-        reading.fields[r.ledger.fields[i].field] = r.ledger.fields[i].value;
-      }
-      out->ledger.push_back(std::move(reading));
-      break;
-    }
-    case RecordKind::kRate:
-      out->rates.push_back({r.tsc, r.rate});
-      break;
-    case RecordKind::kDrop:
-      if (!out->drops.Add(r.drop.reason, r.drop.events, r.drop.bytes)) ++out->unknown_records;
-      break;
-    case RecordKind::kCopiedPages:
-      AddRuns(r.copied_pages.runs, &out->copied_pages);
-      break;
-    case RecordKind::kFoldRow:
-      if (r.fold_totals.stack == trace::kFoldRowOfGroups) out->groups = r.fold_totals.alloc_count_256;
-      break;
-    case RecordKind::kFork:
-      out->fork_children.push_back(r.fork.child_pid);
-      break;
-    case RecordKind::kAllocIn:
-      out->granules.Add(r.alloc_in.address);
-      ++out->events;
-      break;
-    case RecordKind::kAlloc:
-    case RecordKind::kFree:
-    case RecordKind::kFreeIn:
-    case RecordKind::kMap:
-    case RecordKind::kUnmap:
-    case RecordKind::kRemap:
-    case RecordKind::kBreak:
-    case RecordKind::kDevice:
-      ++out->events;
-      break;
-    default:
-      break;
-  }
-}
-
 class Collector {
  public:
   Collector(const reader::TraceReader& reader, const LocatedFunction& on_located)
@@ -193,7 +58,7 @@ class Collector {
     for (const reader::StreamIndex& stream : reader_.streams()) {
       for (const reader::BlockRef& ref : stream.blocks) {
         if (trace::IsHeapOnly(ref.header)) {
-          Merge(ref, HarvestOfHeader(ref.header));
+          Merge(ref, Harvest::OfHeader(ref.header));
           continue;
         }
         blocks.push_back(&ref);
@@ -202,7 +67,7 @@ class Collector {
     }
     if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     if (threads == 1) on_located_ = nullptr;
-    threads = static_cast<int>(std::min<size_t>(threads, std::max<size_t>(1, blocks.size() / 2)));
+    threads = static_cast<int>(std::min<size_t>(threads, std::max<size_t>(1, blocks.size() / 4)));
     Progress progress(absl::StrCat("definitions of ", reader_.path()), bytes);
     // Merged in the order of the blocks, whoever has read them: of two definitions of one number, which only
     // damage can make, always the same counts.
@@ -211,13 +76,14 @@ class Collector {
     std::mutex mutex;
     std::atomic<size_t> next{0};
     const auto work = [&] {
-      reader::LoadedBlock block;
-      for (size_t i; (i = next.fetch_add(1)) < blocks.size();) {
-        auto harvest = std::make_unique<Harvest>();
-        ReadBlock(*blocks[i], &block, harvest.get());
-        progress.Add(blocks[i]->header.payload_bytes);
+      BlockHarvester harvester(&reader_, &result_.nodes);
+      for (size_t i; (i = next.fetch_add(2)) < blocks.size();) {
+        const bool is_pair = i + 1 < blocks.size();
+        auto [first, second] = harvester.Read(*blocks[i], is_pair ? blocks[i + 1] : nullptr);
+        progress.Add(blocks[i]->header.payload_bytes + (is_pair ? blocks[i + 1]->header.payload_bytes : 0));
         const std::lock_guard lock(mutex);
-        read[i] = std::move(harvest);
+        read[i] = std::move(first);
+        if (is_pair) read[i + 1] = std::move(second);
         for (; merged < read.size() && read[merged] != nullptr; ++merged) {
           Merge(*blocks[merged], std::move(*read[merged]));
           read[merged].reset();
@@ -233,61 +99,6 @@ class Collector {
   }
 
  private:
-  // Of a block that is left to the second pass, which tells when it cannot be read.
-  static Harvest HarvestOfHeader(const trace::BlockHeader& header) {
-    Harvest harvest;
-    harvest.last_tsc = header.last_tsc;
-    harvest.records = harvest.events = header.record_count;
-    return harvest;
-  }
-
-  // On any thread.
-  void ReadBlock(const reader::BlockRef& ref, reader::LoadedBlock* block, Harvest* harvest) {
-    const absl::Status status = reader_.Load(ref, block);
-    harvest->is_loaded = status.ok();
-    if (!status.ok()) return CountUnloadable(ref, status, &harvest->damage);
-    trace::RecordReader records(block->header, block->payload);
-    harvest->last_tsc = ref.header.last_tsc;
-    if (trace::HasPext()) {
-      HarvestAllByPext(ref.header.stream, &records, harvest);
-    } else {
-      HarvestAll<trace::JoinByShifts>(ref.header.stream, &records, harvest);
-    }
-    harvest->unknown_records += records.unknown_records();
-    if (records.damaged()) CountUnreadable(reader_, ref, records.offset(), &harvest->damage);
-  }
-
-  template <typename Join>
-  [[gnu::always_inline]] void HarvestAll(uint32_t stream, trace::RecordReader* records, Harvest* harvest) {
-    trace::Record record;
-    uint64_t hot_records = 0, nodes = 0, last_tsc = 0;
-    uint32_t last_node = 0;
-    while (true) {
-      records->TakeHotBy<Join, trace::RecordReader::Walk::kTimes>([&](const trace::HotRecord& hot) {
-        ++hot_records;
-        if (hot.kind == RecordKind::kAllocIn) harvest->granules.Add(hot.address);
-        last_tsc = hot.tsc;
-      });
-      const bool has_nodes = records->TakeNodes([&](const trace::NodeRecord& node) {
-        ++nodes;
-        if (result_.nodes.Define(node.node, node.parent, node.location))
-          last_node = std::max(last_node, node.node);
-      });
-      if (has_nodes) continue;
-      if (!records->Next(&record)) break;
-      ++harvest->records;
-      HarvestRecord(record, stream, harvest);
-      last_tsc = record.tsc;
-    }
-    harvest->records += hot_records + nodes;
-    harvest->events += hot_records;
-    harvest->last_node = std::max(harvest->last_node, last_node);
-    harvest->last_tsc = std::max(harvest->last_tsc, last_tsc);  // of a sound block its latest
-  }
-  PLATEAU_FOR_BMI2 void HarvestAllByPext(uint32_t stream, trace::RecordReader* records, Harvest* harvest) {
-    HarvestAll<trace::JoinByPext>(stream, records, harvest);
-  }
-
   void Merge(const reader::BlockRef& ref, Harvest&& harvest) {
     result_.summary.Add(harvest.damage);
     if (!harvest.is_loaded) return;

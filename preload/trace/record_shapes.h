@@ -69,6 +69,19 @@ struct HotShapes {
 };
 inline constexpr HotShapes kHotShapes;
 
+// Of an event of the heap that carries no time: HotShape::last_number. 0 for all other records.
+struct PassableShapes {
+  uint8_t of[256] = {};
+  constexpr PassableShapes() {
+    for (unsigned tag = 0; tag < 256; ++tag) {
+      const HotShape shape(static_cast<uint8_t>(tag));
+      const bool is_of_heap = shape.kind == RecordKind::kAlloc || shape.kind == RecordKind::kFree;
+      if (shape.is_hot && is_of_heap && !shape.has_time) of[tag] = static_cast<uint8_t>(shape.last_number);
+    }
+  }
+};
+inline constexpr PassableShapes kPassableShapes;
+
 // What the code of a NODE says. A few that are rare, and long, are left to those who read them one by one.
 struct NodeShape {
   uint8_t nodes = 0;    // 0: one of those

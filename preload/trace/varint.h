@@ -61,8 +61,10 @@ struct JoinByShifts {
     word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
     return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
   }
-  // The first, second, third or fourth set bit of `bits` for a `which` of 1, 2, 4, 8; 0 when there are fewer.
+  // The first, second, third or fourth set bit of `bits` for a `which` of 1, 2, 4, 8; 0 when there are fewer,
+  // and for 0.
   [[gnu::always_inline]] static uint64_t BitAt(uint32_t which, uint64_t bits) {
+    if (which == 0) return 0;
     for (; which > 1; which >>= 1) bits &= bits - 1;
     return bits & -bits;
   }
