@@ -102,7 +102,8 @@ template <typename Join, RecordReader::Walk kWalk, typename Take>
     }
     // Where the last of its numbers ends: all in one word, so that the next record need not wait until the
     // numbers of this one are read.
-    const uint64_t end = Join::BitAt(shape.last_number, ~word & 0x8080808080808000u);
+    const uint64_t ends = ~word & 0x8080808080808000u;
+    const uint64_t end = Join::BitAt(shape.last_number, ends);
     if (end == 0) [[unlikely]] {  // longer than a word
       give_back();
       HotRecord record;
@@ -112,7 +113,7 @@ template <typename Join, RecordReader::Walk kWalk, typename Take>
       continue;
     }
     p += __builtin_ctzll(end) / 8 + 1;
-    WordNumbers<Join> numbers(word);
+    WordNumbers<Join> numbers(word, ends);
     const bool has_time = shape.has_time, is_realloc = shape.is_realloc;
     const uint64_t has_size = shape.size_mask, has_stack = shape.stack_mask, is_recent = shape.recent_mask;
     if (kWalk == Walk::kTimes && shape.kind <= RecordKind::kFree) {

@@ -115,25 +115,29 @@ inline constexpr NodeShapes kNodeShapes;
 template <typename Join>
 class WordNumbers {
  public:
-  explicit WordNumbers(uint64_t word) : rest_(word >> 8) {}
+  // `ends`: the upper bit of each byte in which a number ends.
+  WordNumbers(uint64_t word, uint64_t ends) : word_(word), ends_(ends) {}
 
   [[gnu::always_inline]] uint64_t Take() {
-    const uint64_t ends = ~rest_ & kTops;  // never 0: no bit of the highest byte is set
-    const uint64_t value = Join::SevenBits(rest_ & (ends ^ (ends - 1)));
-    rest_ >>= (__builtin_ctzll(ends) + 1) & 63;
+    const uint64_t up_to = ends_ ^ (ends_ - 1);
+    const uint64_t value = Join::SevenBitsOf(word_, up_to & left_);
+    ends_ &= ~up_to;
+    left_ &= ~up_to;
     return value;
   }
   // 0, and nothing taken, when the mask is 0.
   [[gnu::always_inline]] uint64_t TakeIf(uint64_t mask) {
-    const uint64_t ends = ~rest_ & kTops;
-    const uint64_t value = Join::SevenBits(rest_ & (ends ^ (ends - 1)) & mask);
-    rest_ >>= (static_cast<uint64_t>(__builtin_ctzll(ends)) + 1) & 63 & mask;
+    const uint64_t up_to = (ends_ ^ (ends_ - 1)) & mask;
+    const uint64_t value = Join::SevenBitsOf(word_, up_to & left_);
+    ends_ &= ~up_to;
+    left_ &= ~up_to;
     return value;
   }
 
  private:
-  static constexpr uint64_t kTops = 0x8080808080808080u;
-  uint64_t rest_;
+  uint64_t word_;
+  uint64_t ends_;                        // of numbers that are not taken yet
+  uint64_t left_ = 0x7f7f7f7f7f7f7f00u;  // bits of them
 };
 
 }  // namespace plateau::trace

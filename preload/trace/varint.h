@@ -61,6 +61,10 @@ struct JoinByShifts {
     word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
     return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
   }
+  // The same of the bits in a mask alone, which has such bits of bytes that lie together.
+  [[gnu::always_inline]] static uint64_t SevenBitsOf(uint64_t word, uint64_t mask) {
+    return mask == 0 ? 0 : SevenBits((word & mask) >> (static_cast<unsigned>(__builtin_ctzll(mask)) & 56));
+  }
   // The first, second, third or fourth set bit of `bits` for a `which` of 1, 2, 4, 8; 0 when there are fewer,
   // and for 0.
   [[gnu::always_inline]] static uint64_t BitAt(uint32_t which, uint64_t bits) {
@@ -73,6 +77,10 @@ struct JoinByShifts {
 struct JoinByPext {
   [[gnu::always_inline]] static uint64_t SevenBits(uint64_t word) {
     asm("pext %1, %0, %0" : "+r"(word) : "r"(0x7f7f7f7f7f7f7f7fu));
+    return word;
+  }
+  [[gnu::always_inline]] static uint64_t SevenBitsOf(uint64_t word, uint64_t mask) {
+    asm("pext %1, %0, %0" : "+r"(word) : "r"(mask));
     return word;
   }
   [[gnu::always_inline]] static uint64_t BitAt(uint32_t which, uint64_t bits) {
