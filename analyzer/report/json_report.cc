@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -133,10 +134,10 @@ class SiteWriter {
   }
   void Put(const std::optional<Interval>& interval) {
     if (!interval) return out_.Value(nullptr);
-    out_.Begin('[');
+    out_.BeginRow();
     out_.Value(interval->low);
     out_.Value(interval->high);
-    out_.End(']');
+    out_.EndRow();
   }
   template <typename Value>
   void Put(const std::vector<Value>& values) {
@@ -161,9 +162,10 @@ class SiteWriter {
   }
   template <typename List>
   void PutList(const List& values) {
-    out_.Begin('[');
+    constexpr bool kIsRow = std::is_arithmetic_v<typename List::value_type>;
+    kIsRow ? out_.BeginRow() : out_.Begin('[');
     for (const auto& value : values) Put(value);
-    out_.End(']');
+    kIsRow ? out_.EndRow() : out_.End(']');
   }
 
   // A frame is in the stacks of many sites, always at the same level.
@@ -187,15 +189,23 @@ class SiteWriter {
 void AddStacks(const ReportModel& model, JsonText* out) {
   out->Key("frames");
   out->Begin('[');
-  for (const Frame& f : model.frames) out->Tree(Json{f.function, f.file, f.line, f.module, f.kind});
+  for (const Frame& f : model.frames) {
+    out->BeginRow();
+    out->Value(f.function);
+    out->Value(f.file);
+    out->Value(f.line);
+    out->Value(f.module);
+    out->Value(f.kind);
+    out->EndRow();
+  }
   out->End(']');
   out->Key("stacks");
   out->Begin('{');
   ForEachField(kStackColumns, [&](const auto& column) {
     out->Key(column.key);
-    out->Begin('[');
+    out->BeginRow();
     for (const StackNode& node : model.stacks) out->Value(node.*column.member);
-    out->End(']');
+    out->EndRow();
   });
   out->End('}');
 }

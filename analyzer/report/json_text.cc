@@ -10,6 +10,8 @@ using Json = nlohmann::ordered_json;
 
 std::string Dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+bool IsNumber(const Json& value) { return value.is_number() || value.is_null(); }
+
 bool IsPlain(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
@@ -32,7 +34,11 @@ void JsonText::BeginElement() {
     return;
   }
   if (depth_ == 0) return;
-  text_.append(line_, is_empty_ ? 1 : 0);
+  if (is_in_row_) {
+    if (!is_empty_) text_ += indent_ < 0 ? "," : ", ";
+  } else {
+    text_.append(line_, is_empty_ ? 1 : 0);
+  }
   is_empty_ = false;
 }
 
@@ -50,6 +56,17 @@ void JsonText::End(char bracket) {
   if (!is_empty_) text_.append(line_, 1);
   text_ += bracket;
   is_empty_ = false;
+}
+
+void JsonText::BeginRow() {
+  Begin('[');
+  is_in_row_ = true;
+}
+
+void JsonText::EndRow() {
+  is_in_row_ = false;
+  is_empty_ = true;  // no line before the bracket
+  End(']');
 }
 
 void JsonText::Quote(std::string_view text) {
@@ -94,6 +111,10 @@ void JsonText::Tree(const Json& value) {
       Tree(each);
     }
     End('}');
+  } else if (value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), IsNumber)) {
+    BeginRow();
+    for (const Json& each : value) Word(Dumped(each));
+    EndRow();
   } else if (value.is_array()) {
     Begin('[');
     for (const Json& each : value) Tree(each);

@@ -8,9 +8,9 @@
 //   text.End(']');
 //   text.End('}');
 //
-// The text is what nlohmann's dump() of the same values would be: NaN and infinities are null, bad UTF-8 is
-// the replacement character. A Begin() without its End() makes no JSON, and nothing complains. Not
-// thread-safe.
+// The text is what nlohmann's dump() of the same values would be, but for rows: NaN and infinities are null,
+// bad UTF-8 is the replacement character. A Begin() without its End() makes no JSON, and nothing complains.
+// Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPORT_JSON_TEXT_H_
 #define PLATEAU_ANALYZER_REPORT_JSON_TEXT_H_
 
@@ -30,6 +30,9 @@ class JsonText {
 
   void Begin(char bracket);
   void End(char bracket);
+  // A list in one line. What is in it has no brackets of its own.
+  void BeginRow();
+  void EndRow();
   void Key(std::string_view key);
 
   void Value(std::string_view text);
@@ -71,7 +74,8 @@ class JsonText {
   int depth_ = 0;         // of arrays and objects that were begun
   bool is_empty_ = true;  // nothing since the last Begin()
   bool has_key_ = false;  // written, its value is next
-  std::string line_;      // what is between two elements of this level; without the comma, a new line
+  bool is_in_row_ = false;
+  std::string line_;  // what is between two elements of this level; without the comma, a new line
   std::string text_;
 };
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <regex>
+#include <string>
 #include <vector>
 
 namespace plateau::report {
@@ -26,8 +28,17 @@ Json Sample() {
   return sample;
 }
 
+// Lists of numbers are in one line each, where there are lines.
 std::string Dumped(const Json& value, int indent) {
-  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+  std::string text = value.dump(indent, ' ', false, Json::error_handler_t::replace);
+  static const std::regex row(
+      R"(\[\n *((?:-?[0-9][-+.0-9e]*|null)(?:,\n *(?:-?[0-9][-+.0-9e]*|null))*)\n *\])");
+  static const std::regex next(",\n *");
+  for (std::smatch found; indent >= 0 && std::regex_search(text, found, row);) {
+    text = found.prefix().str() + "[" + std::regex_replace(found[1].str(), next, ", ") + "]" +
+           found.suffix().str();
+  }
+  return text;
 }
 
 TEST(JsonTextTest, WritesWhatDumpWrites) {
@@ -57,6 +68,33 @@ TEST(JsonTextTest, ValuesThatComeOneByOneAreTheSame) {
     const Json same = {{"list", {7, INT64_MIN, 2.5, true, nullptr, Json::object()}}, {"name\n", "\"x\""}};
     EXPECT_EQ(text.Take(), Dumped(same, indent));
   }
+}
+
+TEST(JsonTextTest, ARowIsOneLine) {
+  JsonText text(2);
+  text.Begin('{');
+  text.Key("curve");
+  text.BeginRow();
+  for (const int value : {1, 2, 3}) text.Value(value);
+  text.EndRow();
+  text.Key("empty");
+  text.BeginRow();
+  text.EndRow();
+  text.Key("frames");
+  text.Begin('[');
+  text.BeginRow();
+  text.Value("f");
+  text.Value(7);
+  text.EndRow();
+  text.End(']');
+  text.End('}');
+  EXPECT_EQ(text.Take(), R"({
+  "curve": [1, 2, 3],
+  "empty": [],
+  "frames": [
+    ["f", 7]
+  ]
+})");
 }
 
 TEST(JsonTextTest, NumbersAreWhatDumpWrites) {
@@ -95,7 +133,7 @@ TEST(JsonTextTest, DeepLevelsAreIndented) {
   for (int i = 0; i < 60; ++i) deep = Json::array({deep, Json::object({{"a", 2}})});
   JsonText text(3);
   text.Tree(deep);
-  EXPECT_EQ(text.Take(), deep.dump(3));
+  EXPECT_EQ(text.Take(), Dumped(deep, 3));
 }
 
 TEST(JsonTextTest, TextOfAnotherWriterFitsIn) {
