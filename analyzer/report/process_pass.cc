@@ -371,7 +371,7 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, re
   NamePools(pass.get());
   // Sites are judged while symbols are read.
   verdict::SiteJudge judge(&input);
-  std::thread judging([&judge] { judge.Work(); });
+  std::jthread judging([&judge] { judge.Work(); });
   for (size_t site = 0; site < pass->series->site_count(); ++site) {
     input.site_traits.push_back(pass->series->Traits(site));
   }

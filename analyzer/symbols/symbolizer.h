@@ -3,7 +3,7 @@
 // Modules are opened when first needed; one that is missing or has changed since (build id) is reported once
 // in problems() and answered with nothing, so the caller prints "module+0xoffset". Functions of the C library
 // have names but no lines: nobody looks for a cause there, and unpacking its debug information, where it is
-// installed, takes longer than replaying a million events. For one thread, while another may ReadAhead().
+// installed, takes longer than replaying a million events. For one thread, while others may ReadAhead().
 #ifndef PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
 #define PLATEAU_ANALYZER_SYMBOLS_SYMBOLIZER_H_
 

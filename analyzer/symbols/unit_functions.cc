@@ -11,6 +11,8 @@ namespace {
 
 // Debug information comes from elsewhere: nesting deeper than any compiler's is not followed.
 constexpr size_t kMaxDepth = 256;
+// Many functions may name one list of ranges, so a small file could have any number of them.
+constexpr size_t kMaxRanges = size_t{1} << 20;
 
 // Whether functions may be defined inside.
 bool MayHaveFunctions(int tag) {
@@ -49,6 +51,8 @@ UnitFunctions::UnitFunctions(Dwarf_Die unit) {
   Collect(unit);
   std::stable_sort(ranges_.begin(), ranges_.end(),
                    [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  uint64_t reach = 0;
+  for (Range& range : ranges_) range.reach = reach = std::max(reach, range.end);
 }
 
 void UnitFunctions::Collect(Dwarf_Die parent) {
@@ -62,8 +66,11 @@ void UnitFunctions::Collect(Dwarf_Die parent) {
     const int tag = dwarf_tag(&die);
     if (tag == DW_TAG_subprogram) {
       Dwarf_Addr base, begin, end;
-      for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &begin, &end)) > 0;)
-        ranges_.push_back({begin, end, die});
+      for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &begin, &end)) > 0;) {
+        if (begin >= end) continue;  // of a function that is never reached, where another one begins
+        if (ranges_.size() == kMaxRanges) return;
+        ranges_.push_back({begin, end, 0, die});
+      }
     }
     Dwarf_Die child;
     if (MayHaveFunctions(tag) && path.size() < kMaxDepth && dwarf_child(&die, &child) == 0) {
@@ -75,10 +82,13 @@ void UnitFunctions::Collect(Dwarf_Die parent) {
 }
 
 std::vector<Dwarf_Die> UnitFunctions::At(uint64_t address) const {
-  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                                      [](uint64_t a, const Range& range) { return a < range.begin; });
-  if (after == ranges_.begin() || address >= std::prev(after)->end) return {};
-  std::vector<Dwarf_Die> found = {std::prev(after)->function};
+  auto range = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                [](uint64_t a, const Range& each) { return a < each.begin; });
+  do {
+    if (range == ranges_.begin() || address >= std::prev(range)->reach) return {};
+    --range;
+  } while (address >= range->end);
+  std::vector<Dwarf_Die> found = {range->function};
   Dwarf_Die block = found[0], child;
   for (size_t depth = 0; depth < kMaxDepth && dwarf_child(&block, &child) == 0; ++depth) {
     bool is_inside = false;

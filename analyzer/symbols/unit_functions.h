@@ -25,6 +25,7 @@ class UnitFunctions {
   struct Range {
     uint64_t begin;
     uint64_t end;
+    uint64_t reach;  // the largest end up to this one
     Dwarf_Die function;
   };
   void Collect(Dwarf_Die parent);

@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,18 +16,18 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/symbols/elf_image.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace plateau::symbols {
 namespace {
 
-// This program, with its debug information.
+// A program or library with its debug information.
 class Program {
  public:
-  Program() : dwfl_(dwfl_begin(&Callbacks())) {
-    module_ = dwfl_report_elf(dwfl_, "test", "/proc/self/exe", open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-                              0, true);
+  explicit Program(const char* path = "/proc/self/exe") : dwfl_(dwfl_begin(&Callbacks())) {
+    module_ = dwfl_report_elf(dwfl_, "test", path, open(path, O_RDONLY | O_CLOEXEC), 0, true);
     dwfl_report_end(dwfl_, nullptr, nullptr);
     dwarf_ = dwfl_module_getdwarf(module_, &bias_);
   }
@@ -88,27 +89,43 @@ std::vector<Dwarf_Off> ByIndex(const UnitFunctions& functions, Dwarf_Addr addres
   return found;
 }
 
-TEST(UnitFunctionsTest, SaysWhatAWalkOverTheUnitSays) {
-  Program program;
+struct Asked {
+  size_t addresses = 0, known = 0, inlined = 0;
+};
+
+Asked Compare(const char* path, size_t addresses_of_a_range) {
+  Program program(path);
   std::map<const void*, std::unique_ptr<UnitFunctions>> units;
-  size_t asked = 0, known = 0, inlined = 0;
+  Asked asked;
   program.ForEachUnit([&](Dwarf_Die* unit, Dwarf_Addr begin, Dwarf_Addr end) {
     std::unique_ptr<UnitFunctions>& functions = units[unit->addr];
     if (functions == nullptr) functions = std::make_unique<UnitFunctions>(*unit);
-    const Dwarf_Addr step = std::max<Dwarf_Addr>(1, (end - begin) / 40);
-    for (Dwarf_Addr address = begin; address < end && asked < 4000; address += step, ++asked) {
+    const Dwarf_Addr step = std::max<Dwarf_Addr>(1, (end - begin) / addresses_of_a_range);
+    for (Dwarf_Addr address = begin; address < end && asked.addresses < 4000; address += step) {
       const std::vector<Dwarf_Off> expected = ByLibdw(unit, address), found = ByIndex(*functions, address);
       // libdw does not look for functions inside of functions.
       if (!expected.empty()) {
         ASSERT_EQ(found, expected) << std::hex << address;
       }
-      known += !found.empty();
-      inlined += found.size() > 1;
+      ++asked.addresses;
+      asked.known += !found.empty();
+      asked.inlined += found.size() > 1;
     }
   });
-  EXPECT_GT(asked, 500u);
-  EXPECT_GT(known, asked / 2);
-  EXPECT_GT(inlined, 20u);
+  return asked;
+}
+
+TEST(UnitFunctionsTest, SaysWhatAWalkOverTheUnitSays) {
+  const Asked asked = Compare("/proc/self/exe", 40);
+  EXPECT_GT(asked.addresses, 500u);
+  EXPECT_GT(asked.known, asked.addresses / 2);
+  EXPECT_GT(asked.inlined, 20u);
+}
+
+TEST(UnitFunctionsTest, FunctionsWithoutCodeHideNoOthers) {
+  const Asked asked = Compare(EMPTY_FUNCTIONS, 1000);
+  EXPECT_GT(asked.known, 50u);
+  EXPECT_GT(asked.inlined, 10u);
 }
 
 // Ends with the address of its own code.
@@ -133,6 +150,25 @@ TEST(UnitFunctionsTest, FindsFunctionsInsideOfFunctions) {
     });
     EXPECT_TRUE(is_found) << expected;
   }
+}
+
+// A function may have any number of ranges, and any number of functions the same ones.
+TEST(UnitFunctionsTest, SharedListsOfRangesTakeLittleMemory) {
+  const auto image = ElfImage::Open(MANY_RANGES, "");
+  ASSERT_TRUE(image.ok()) << image.status();
+  void* const library = dlopen(MANY_RANGES, RTLD_NOW);
+  ASSERT_NE(library, nullptr) << dlerror();
+  void* const code = dlsym(library, "plateau_code_with_many_ranges");
+  ASSERT_NE(code, nullptr);
+  rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  const std::vector<SourceFrame> frames =
+      (*image)->Resolve(Program::AddressOf(reinterpret_cast<uintptr_t>(code)));
+  getrusage(RUSAGE_SELF, &after);
+  ASSERT_FALSE(frames.empty());
+  EXPECT_EQ(frames.back().function, "plateau_code_with_many_ranges");  // by its symbol
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 512 << 10);
+  dlclose(library);
 }
 
 TEST(UnitFunctionsTest, NothingIsOutsideOfTheCode) {
