@@ -118,7 +118,7 @@ class Collector {
     for (auto& [id, module] : harvest.modules) {
       if (Module* slot = Slot(result_.modules, id)) *slot = std::move(module);
     }
-    if (on_located_ && !has_located_ && !result_.locations.empty()) {
+    if (on_located_ && !has_located_ && !result_.locations.empty() && !result_.modules.empty()) {
       has_located_ = true;
       on_located_(result_);
     }

@@ -103,7 +103,7 @@ template <bool kMany>
   const LiveTable::Place place = live_.FindOrAdd(e.address, hint);
   if (!place.is_new) [[unlikely]]
     MakeRoomAt(e, *place.object);
-  BeBorn(e, heap_birth_, place.object);
+  BeBorn(e, &heap_birth_, place.object);
   if (kMany && !waiting_.empty()) [[unlikely]]
     CheckDoomed(e, place.object);
 }
@@ -147,7 +147,7 @@ template <bool kMany>
   if (e.address == 0) return;
   const LiveTable::Place place = python_.FindOrAdd(e.address, hint);
   if (!place.is_new) End(TakeOut(*place.object), Pool::kPython, nullptr);
-  BeBorn(e, python_birth_, place.object);
+  BeBorn(e, &python_birth_, place.object);
 }
 
 void HeapMatcher::AllocInAnew(const Event& e) {
@@ -300,9 +300,32 @@ void HeapMatcher::Tick(uint64_t tsc) {
   if (rate_next_ < definitions_.rates.size()) next(definitions_.rates[rate_next_].tsc);
 }
 
-HeapMatcher::Birth HeapMatcher::BirthNow(Pool pool, uint8_t rate) {
-  return {uint64_t{bucket_} << 32, uint64_t{Change::TraitsOf(ChangeKind::kBorn, pool, rate)} << 32,
-          packer_.BirthsOf(bucket_, rate, birth_flags_), rate};
+HeapMatcher::Birth HeapMatcher::BirthNow(Pool pool, uint8_t rate) const {
+  return {uint64_t{bucket_} << 32, uint64_t{Change::TraitsOf(ChangeKind::kBorn, pool, rate)} << 32, {}, rate};
+}
+
+void HeapMatcher::BeginEra(Birth* birth) {
+  if (birth->births.bytes_end != 0 || !has_eras_left_) return;
+  birth->births = packer_.BirthsOf(bucket_, birth->rate, birth_flags_);
+  if (birth->births.bytes_end != 0) return;
+  if (is_reuse_worth_it_) is_reuse_worth_it_ = ReuseEras();
+  birth->births = packer_.BirthsOf(bucket_, birth->rate, birth_flags_);
+  has_eras_left_ = birth->births.bytes_end != 0;
+}
+
+// The numbers of all eras of which nothing is left, after many steps. False when these are few.
+bool HeapMatcher::ReuseEras() {
+  std::vector<bool> used(packer_.era_count());
+  for (const LiveTable* table : {&live_, &python_}) {
+    table->ForEach([&used](uint64_t, PackedObject object) {
+      if (object.is_plain()) used[object.era()] = true;
+    });
+  }
+  for (const Birth& birth : {heap_birth_, python_birth_}) {
+    if (birth.births.bytes_end != 0) used[birth.births.era] = true;
+  }
+  packer_.ReuseEras(used);
+  return 8 * static_cast<size_t>(std::count(used.begin(), used.end(), false)) >= used.size();
 }
 
 void HeapMatcher::Finish() {

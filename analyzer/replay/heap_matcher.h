@@ -81,16 +81,18 @@ class HeapMatcher {
   struct Birth {
     uint64_t born_at;
     uint64_t amount;
-    ObjectPacker::Births births;
+    ObjectPacker::Births births;  // none before the first one
     uint8_t rate;
   };
   // Appends a birth and writes the object.
-  [[gnu::always_inline]] void BeBorn(const Event& event, const Birth& birth, PackedObject* object) {
-    out_.AppendWords(birth.born_at | event.stack, birth.amount | event.bytes);
-    if (event.bytes < birth.births.bytes_end && ObjectPacker::Fits(event.stack)) [[likely]] {
-      *object = PackedObject::Plain(birth.births.era, event.bytes, event.stack);
+  [[gnu::always_inline]] void BeBorn(const Event& event, Birth* birth, PackedObject* object) {
+    out_.AppendWords(birth->born_at | event.stack, birth->amount | event.bytes);
+    if (event.bytes < birth->births.bytes_end && ObjectPacker::Fits(event.stack)) [[likely]] {
+      *object = PackedObject::Plain(birth->births.era, event.bytes, event.stack);
     } else {
-      *object = packer_.Pack({event.bytes, event.stack, bucket_, birth.rate, birth_flags_});
+      *object = PackedObject();  // whoever looks into the table meanwhile finds nothing there
+      BeginEra(birth);
+      *object = packer_.Pack({event.bytes, event.stack, bucket_, birth->rate, birth_flags_});
     }
   }
   // Appends the end of an object that is_plain().
@@ -101,7 +103,10 @@ class HeapMatcher {
         era.birth_word | object.stack(),
         era.rate_word | object.bytes() | uint64_t{Change::TraitsOf(ChangeKind::kDied, pool, 0)} << 32);
   }
-  Birth BirthNow(Pool pool, uint8_t rate);
+  Birth BirthNow(Pool pool, uint8_t rate) const;
+  // For the births from now on, if that is not done.
+  void BeginEra(Birth* birth);
+  bool ReuseEras();
   // What a word means that will not be used any more.
   LiveObject TakeOut(PackedObject packed) {
     const LiveObject object = packer_.Unpack(packed);
@@ -193,6 +198,8 @@ class HeapMatcher {
   MappingMatcher mappings_;
   MatchTotals totals_;
   ObjectPacker packer_;
+  bool has_eras_left_ = true;
+  bool is_reuse_worth_it_ = true;
   LiveTable live_;
   LiveTable python_;
   LookAhead ahead_{&live_, &python_};

@@ -86,6 +86,9 @@ class ObjectPacker {
     uint64_t bytes_end = 0;  // 0: there are no numbers left for eras
   };
   Births BirthsOf(uint32_t birth, uint8_t rate, uint8_t flags);
+  // Gives up the numbers of eras that are not `used`, by number: nothing that is packed may be of them.
+  void ReuseEras(const std::vector<bool>& used);
+  size_t era_count() const { return eras_.size(); }
   static bool Fits(uint32_t stack) { return stack >> PackedObject::kStackBits == 0; }
 
   // Must be given to Forget() when it ends, unless it is plain.
@@ -109,8 +112,9 @@ class ObjectPacker {
 
  private:
   std::vector<Era> eras_;
-  std::vector<uint8_t> flags_;                       // of eras
-  absl::flat_hash_map<uint64_t, uint32_t> numbers_;  // of eras
+  std::vector<uint8_t> flags_;  // of eras
+  std::vector<uint32_t> free_eras_;
+  absl::flat_hash_map<uint64_t, uint32_t> numbers_;  // of eras, by all that makes one
   std::vector<LiveObject> kept_;
   std::vector<uint32_t> free_;  // places of kept_
 };

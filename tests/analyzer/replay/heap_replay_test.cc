@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "analyzer/replay/live_object.h"
 #include "tests/analyzer/replay/replayed.h"
 #include "tests/support/trace_text.h"
 
@@ -111,6 +113,31 @@ TEST(HeapReplayTest, RetainedObjectsCarryTheLabelOfTheirBirth) {
   options.on_retained = [&](const LiveView& object) { label_of_size[object.object_bytes] = object.label; };
   ReplayHeap(**reader, *definitions, options);
   EXPECT_EQ(label_of_size, (std::map<uint64_t, int>{{10001, kNoLabel}, {10002, 0}, {10004, 6}, {10005, 3}}));
+}
+
+// Steps have numbers in the table of live objects, and those of steps of which nothing is left are used
+// again.
+TEST(HeapReplayTest, MoreStepsThanTheTableHasNumbersFor) {
+  constexpr uint32_t kSteps = (1 << PackedObject::kEraBits) + 3000;
+  std::string text;
+  std::vector<uint64_t> bucket_ends;
+  for (uint32_t step = 0; step < kSteps; ++step) {
+    bucket_ends.push_back(10 * (step + 1));
+    if (step >= 4) absl::StrAppend(&text, "free address=", 0x1000 + 16 * (step % 4), "\n");
+    absl::StrAppend(&text, "@", 10 * step + 5, " alloc address=", 0x1000 + 16 * (step % 4),
+                    " bytes=32 stack=1\n");
+    if (step % 100000 == 3) {
+      absl::StrAppend(&text, "alloc address=", 0x100000 + 16 * step, " bytes=", 1000 + step, " stack=2\n");
+    }
+    if (step % 1000 == 999) absl::StrAppend(&text, "seal\n");
+  }
+  const Replayed r = Replay(text, bucket_ends);
+  EXPECT_EQ(LiveCount(r, 1), 4);
+  for (uint32_t step = kSteps - 4; step < kSteps; ++step) EXPECT_EQ(Survived(r, 1, step), 32);
+  EXPECT_EQ(LiveCount(r, 2), 6);
+  for (uint32_t step = 3; step < kSteps; step += 100000) EXPECT_EQ(Survived(r, 2, step), 1000 + step);
+  EXPECT_EQ(r.deaths.size(), 1u);
+  EXPECT_EQ(r.deaths.at(3), kSteps - 4);  // each of the others when it was three steps old
 }
 
 TEST(HeapReplayTest, WhatTeardownFreesStaysRetained) {

@@ -75,6 +75,24 @@ TEST(LiveObjectTest, EndsOfNumbersForErasAreNoticed) {
   EXPECT_TRUE(packer.Unpack(packer.Pack(early)) == early);
 }
 
+TEST(LiveObjectTest, NumbersOfErasAreUsedAgain) {
+  ObjectPacker packer;
+  constexpr uint32_t kEras = 1 << PackedObject::kEraBits;
+  for (uint32_t birth = 0; birth < kEras; ++birth) packer.BirthsOf(birth, 0, 0);
+  const LiveObject old{.bytes = 10, .stack = 11, .birth = 77};
+  const PackedObject packed = packer.Pack(old);
+  std::vector<bool> used(packer.era_count());
+  used[packed.era()] = true;
+  packer.ReuseEras(used);
+  for (uint32_t birth = kEras; birth < 2 * kEras - 1; ++birth) {
+    const ObjectPacker::Births births = packer.BirthsOf(birth, 0, 0);
+    ASSERT_NE(births.bytes_end, 0u);
+    ASSERT_NE(births.era, packed.era());
+  }
+  EXPECT_EQ(packer.BirthsOf(2 * kEras, 0, 0).bytes_end, 0u);
+  EXPECT_TRUE(packer.Unpack(packed) == old);
+}
+
 TEST(LiveObjectTest, MemoryFollowsWhatIsKept) {
   ObjectPacker packer;
   std::mt19937 random(1);
