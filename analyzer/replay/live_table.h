@@ -15,8 +15,8 @@
 // About 15 bytes an object where several share a page, 350 where one has 16 KiB for itself; up to 1 KiB for
 // one that is left of a full page. Memory of outgrown groups is kept for others of their size. Objects that
 // begin elsewhere than at a multiple of 16, as those of 8 bytes in some allocators, are in a map of their
-// own: up to 40 bytes each, and slower. Pointers into the table are valid until the next FindOrAdd() or Erase().
-// Addresses are of user space: only their lower 48 bits count. Not thread-safe.
+// own: up to 40 bytes each, and slower. Pointers into the table are valid until the next FindOrAdd() or
+// Erase(). Addresses are of user space: only their lower 48 bits count. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_LIVE_TABLE_H_
 
