@@ -51,8 +51,7 @@ void HeapMatcher::FinishRealloc(const Event& e) {
   }
   limbo.is_valid = false;
   const LiveObject object = limbo.object;
-  Parts parts = std::move(limbo.parts);
-  limbo.parts.clear();
+  Parts& parts = limbo.parts;  // in place: most have one, and the memory for it is there
   if (parts.empty()) parts.push_back({object.stack, object.birth, object.bytes});
   Resize(object, bytes, e.stack, &parts);
   PackedObject* const place = MakeRoom(e);
@@ -62,6 +61,7 @@ void HeapMatcher::FinishRealloc(const Event& e) {
   *place = packer_.Pack({bytes, object.stack, object.birth, rates_.current(), flags});
   CheckDoomed(e, place);
   if (has_parts) parts_[e.address] = std::move(parts);
+  parts.clear();
 }
 
 // Growth is born now; shrinking ends the youngest bytes.

@@ -16,7 +16,7 @@
 #include "analyzer/series/phase_map.h"
 #include "analyzer/symbols/demangle.h"
 #include "analyzer/symbols/python_lines.h"
-#include "analyzer/verdict/site_judge.h"
+#include "analyzer/verdict/site_judging.h"
 
 namespace plateau::report {
 namespace {
@@ -370,15 +370,15 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, re
   input.pools = pass->device->Curves(pass->clock.last_bucket());
   NamePools(pass.get());
   // Sites are judged while symbols are read.
-  verdict::SiteJudge judge(&input);
-  std::jthread judging([&judge] { judge.Work(); });
+  verdict::SiteJudging judging(&input);
+  std::jthread helper([&judging] { judging.Work(); });
   for (size_t site = 0; site < pass->series->site_count(); ++site) {
     input.site_traits.push_back(pass->series->Traits(site));
   }
   DescribeSites(pass.get());
-  judge.Work();
-  judging.join();
-  pass->analysis = verdict::RunAnalysis(input, judge.Finish());
+  judging.Work();
+  helper.join();
+  pass->analysis = verdict::RunAnalysis(input, judging.Finish());
   return pass;
 }
 

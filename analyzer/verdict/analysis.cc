@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analyzer/verdict/sentence.h"
-#include "analyzer/verdict/site_judge.h"
+#include "analyzer/verdict/site_judging.h"
 #include "analyzer/verdict/statistics.h"
 #include "analyzer/verdict/time_story.h"
 
@@ -142,9 +142,9 @@ ProcessVerdict Join(std::vector<ProcessVerdict> verdicts, const std::vector<Pool
 }  // namespace
 
 Analysis RunAnalysis(const AnalysisInput& input) {
-  SiteJudge judge(&input);
-  judge.Work();
-  return RunAnalysis(input, judge.Finish());
+  SiteJudging judging(&input);
+  judging.Work();
+  return RunAnalysis(input, judging.Finish());
 }
 
 Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {

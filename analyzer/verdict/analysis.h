@@ -80,7 +80,7 @@ struct Analysis {
 
 Analysis RunAnalysis(const AnalysisInput& input);
 
-// The same when the sites have been judged, see site_judge.h.
+// The same when the sites have been judged, see site_judging.h.
 struct JudgedSites;
 Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged);
 

@@ -1,4 +1,4 @@
-#include "analyzer/verdict/site_judge.h"
+#include "analyzer/verdict/site_judging.h"
 
 #include <algorithm>
 #include <map>
@@ -93,7 +93,7 @@ Estimate RecentRetention(const SiteSeries& site, const Verdict& verdict_in_bucke
 
 }  // namespace
 
-SiteJudge::SiteJudge(const AnalysisInput* input) : input_(*input) {
+SiteJudging::SiteJudging(const AnalysisInput* input) : input_(*input) {
   std::vector<PoolContext>& pools = judged_.pools;
   pools = MakePools(input_);
   if (input_.sites == nullptr) return;
@@ -112,14 +112,14 @@ SiteJudge::SiteJudge(const AnalysisInput* input) : input_(*input) {
   for (PoolContext& pool : pools) pool.findings.resize(pool.sites.size());
 }
 
-void SiteJudge::Work() {
+void SiteJudging::Work() {
   SiteSeries series;
   for (size_t site; (site = next_.fetch_add(1, std::memory_order_relaxed)) < places_.size();) {
     Judge(site, &series);
   }
 }
 
-void SiteJudge::Judge(size_t site, SiteSeries* series) {
+void SiteJudging::Judge(size_t site, SiteSeries* series) {
   const double width = static_cast<double>(input_.site_bucket_steps);
   const Place& place = places_[site];
   PoolContext& pool = judged_.pools[place.pool];

@@ -1,15 +1,15 @@
 // Judges each site of a process by its series, on as many threads as ask.
 //
-//   SiteJudge judge(&input);
-//   std::thread helper([&] { judge.Work(); });
-//   judge.Work();
+//   SiteJudging judging(&input);
+//   std::jthread helper([&] { judging.Work(); });
+//   judging.Work();
 //   helper.join();
-//   const Analysis analysis = RunAnalysis(input, judge.Finish());
+//   const Analysis analysis = RunAnalysis(input, judging.Finish());
 //
 // This takes longest of an analysis and does not ask who the sites are: of `site_info` it reads the pools
 // alone and nothing of `site_traits`, so another thread may fill in the rest meanwhile.
-#ifndef PLATEAU_ANALYZER_VERDICT_SITE_JUDGE_H_
-#define PLATEAU_ANALYZER_VERDICT_SITE_JUDGE_H_
+#ifndef PLATEAU_ANALYZER_VERDICT_SITE_JUDGING_H_
+#define PLATEAU_ANALYZER_VERDICT_SITE_JUDGING_H_
 
 #include <atomic>
 #include <cstddef>
@@ -41,10 +41,10 @@ struct JudgedSites {
   std::vector<SiteAnalysis> sites;
 };
 
-class SiteJudge {
+class SiteJudging {
  public:
   // `input` must outlive it, with the pools of all sites already named.
-  explicit SiteJudge(const AnalysisInput* input);
+  explicit SiteJudging(const AnalysisInput* input);
 
   // Judges sites until the last one is begun. From any thread.
   void Work();
@@ -73,4 +73,4 @@ std::vector<series::LedgerSample> WithoutTeardown(std::vector<series::LedgerSamp
 
 }  // namespace plateau::verdict
 
-#endif  // PLATEAU_ANALYZER_VERDICT_SITE_JUDGE_H_
+#endif  // PLATEAU_ANALYZER_VERDICT_SITE_JUDGING_H_
