@@ -146,6 +146,7 @@ class LiveTable {
   // Calls `visit` with the address and the object of each.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
+    if (size_ == 0) return;
     for (size_t i = 0; i < regions_.size(); ++i) {
       const Region& region = regions_[i];
       for (size_t k = 0; region.number != 0 && k < kPagesPerRegion; ++k) {
@@ -170,7 +171,7 @@ class LiveTable {
   // How many places a group has. The first is that of no group at all.
   static constexpr std::array<uint8_t, 12> kCapacities = {0,  4,  8,  12, 16, 20,
                                                           24, 32, 48, 64, 96, kMostPlaces};
-  static constexpr size_t kLargestEmpty = 8;  // capacity that an empty page may keep
+  static constexpr size_t kLargestEmpty = 16;  // capacity that an empty page may keep
   // Pages come with neighbours that are as full: after one with so many objects, groups begin with room for
   // as many, within these classes.
   static constexpr size_t kManyObjects = 3;
