@@ -21,7 +21,7 @@ HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions*
     : definitions_(*definitions),
       options_(*options),
       rates_(reader.header()),
-      stacks_(definitions->nodes.size()),
+      stacks_(definitions->nodes.size(), definitions->event_count),  // an event has one stack
       observer_(options->observer) {
   result_.buckets.resize(options->bucket_ends.size() + 1);
   result_.ledger.resize(definitions->ledger.size());

@@ -17,8 +17,11 @@ namespace plateau::replay {
 
 class StackIndex {
  public:
-  // `nodes` of the trace.
-  explicit StackIndex(size_t nodes) : index_(std::max<size_t>(nodes, 1)) { rows_.Reserve(nodes + 1); }
+  // Of a trace with so many `nodes`, of which no more than about `rows` have a row. Room is made for the
+  // fewer: a damaged trace may have a node of any number.
+  StackIndex(size_t nodes, size_t rows) : index_(std::max<size_t>(nodes, 1)) {
+    rows_.Reserve(std::min(nodes, rows) + 1);
+  }
 
   StackRows& rows() { return rows_; }
   const StackRows& rows() const { return rows_; }

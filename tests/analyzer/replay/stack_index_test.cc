@@ -16,7 +16,7 @@ TEST(StackIndexTest, AStackHasOneRowInEachPool) {
   }
   nodes.Resize(kNodes);
   nodes.MergeEqual();
-  StackIndex index(nodes.size());
+  StackIndex index(nodes.size(), nodes.size());
   std::map<std::pair<Pool, uint32_t>, uint32_t> rows;
   uint32_t asked = 0;
   std::mt19937 random(3);
@@ -39,7 +39,7 @@ TEST(StackIndexTest, AStackInTwoPoolsKeepsItsAmountsApart) {
   nodes.Define(1, 0, 1);
   nodes.Resize(2);
   nodes.MergeEqual();
-  StackIndex index(nodes.size());
+  StackIndex index(nodes.size(), nodes.size());
   const auto row_of = [&](Pool pool) {
     return index.RowOf(pool, 1, nodes, [](Pool, uint32_t) { return 0; });
   };
