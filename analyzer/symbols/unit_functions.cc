@@ -67,7 +67,8 @@ void UnitFunctions::Collect(Dwarf_Die parent) {
     if (tag == DW_TAG_subprogram) {
       Dwarf_Addr base, begin, end;
       for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &begin, &end)) > 0;) {
-        if (begin >= end) continue;  // of a function that is never reached, where another one begins
+        // Of a function that the linker left out, or that is never reached and has another one's address.
+        if (begin == 0 || begin >= end) continue;
         if (ranges_.size() == kMaxRanges) return;
         ranges_.push_back({begin, end, 0, die});
       }

@@ -41,13 +41,15 @@ class Program {
                : 0;
   }
 
-  // Calls `visit` with each unit and each range of its code.
+  // Calls `visit` with each unit and each range of its code. What the linker left out is at 0.
   void ForEachUnit(const std::function<void(Dwarf_Die*, Dwarf_Addr, Dwarf_Addr)>& visit) {
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
       Dwarf_Addr base, begin, end;
-      for (ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0;) visit(&die, begin, end);
+      for (ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0;) {
+        if (begin != 0) visit(&die, begin, end);
+      }
     }
   }
 
@@ -173,11 +175,10 @@ TEST(UnitFunctionsTest, SharedListsOfRangesTakeLittleMemory) {
 
 TEST(UnitFunctionsTest, NothingIsOutsideOfTheCode) {
   Program program;
-  program.ForEachUnit([](Dwarf_Die* unit, Dwarf_Addr begin, Dwarf_Addr) {
+  program.ForEachUnit([](Dwarf_Die* unit, Dwarf_Addr, Dwarf_Addr) {
     const UnitFunctions functions(*unit);
     EXPECT_TRUE(functions.At(0).empty());
     EXPECT_TRUE(functions.At(UINT64_MAX).empty());
-    EXPECT_TRUE(begin > 0);
   });
 }
 
