@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
 
 
 class Program:
-    """A recorded program that keeps 20001 bytes a step until it is told to stop."""
+    """A recorded program that keeps 20001 bytes a step until it is told to stop, at the end of its `with` at the latest."""
 
     def __init__(self, folder, name):
         self.recording, self.stop_file = folder / name, folder / f"{name}.stop"
@@ -52,6 +52,12 @@ class Program:
     def stop(self):
         self.stop_file.touch()
         self.launcher.wait(PATIENCE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
 
 
 class Watch:
@@ -105,8 +111,7 @@ def until(what, condition):
 
 
 def check_frames_sizes_and_quit_key(folder):
-    program = Program(folder, "live")
-    try:
+    with Program(folder, "live") as program:
         watch = Watch(program)
         until("growing steps", lambda: watch.read() or len(set(watch.steps())) >= 3)
         assert watch.steps() == sorted(watch.steps()), watch.steps()
@@ -123,13 +128,10 @@ def check_frames_sizes_and_quit_key(folder):
         assert watch.exit_code() == 0
         assert watch.text.rstrip().endswith("\x1b[?25h"), repr(watch.text[-40:])  # the cursor is back
         assert program.launcher.poll() is None, "the view ended the program"
-    finally:
-        program.stop()
 
 
 def check_terminal_is_put_back_after_a_signal(folder):
-    program = Program(folder, "signalled")
-    try:
+    with Program(folder, "signalled") as program:
         watch = Watch(program)
         until("a frame", lambda: watch.read() or watch.frames())
         flags = termios.tcgetattr(watch.terminal)[3]
@@ -137,38 +139,36 @@ def check_terminal_is_put_back_after_a_signal(folder):
         os.kill(watch.child, signal.SIGTERM)
         until("the terminal's settings", lambda: watch.read() or termios.tcgetattr(watch.terminal)[3] & termios.ECHO)
         assert watch.exit_code() == 0
-    finally:
-        program.stop()
 
 
 def check_ends_with_the_program(folder):
-    program = Program(folder, "ending")
-    watch = Watch(program)
-    until("a frame", lambda: watch.read() or watch.frames())
-    program.stop()
-    assert watch.exit_code() == 0
-    assert "the run has ended" in watch.frames()[-1], watch.frames()[-1]
+    with Program(folder, "ending") as program:
+        watch = Watch(program)
+        until("a frame", lambda: watch.read() or watch.frames())
+        program.stop()
+        assert watch.exit_code() == 0
+        assert "the run has ended" in watch.frames()[-1], watch.frames()[-1]
 
 
 def check_ends_with_a_killed_program(folder):
-    program = Program(folder, "killed")
-    watch = Watch(program)
-    until("a frame", lambda: watch.read() or watch.frames())
-    os.kill(program.pid(), signal.SIGKILL)
-    program.launcher.wait(PATIENCE)
-    assert watch.exit_code() == 0
-    assert "the run has ended" in watch.frames()[-1], watch.frames()[-1]
+    with Program(folder, "killed") as program:
+        watch = Watch(program)
+        until("a frame", lambda: watch.read() or watch.frames())
+        os.kill(program.pid(), signal.SIGKILL)
+        program.launcher.wait(PATIENCE)
+        assert watch.exit_code() == 0
+        assert "the run has ended" in watch.frames()[-1], watch.frames()[-1]
 
 
 def check_without_a_terminal(folder):
-    program = Program(folder, "piped")
-    watch = subprocess.Popen([PLATEAU, "watch", str(program.recording), "--interval", "0.2"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    time.sleep(1)
-    program.stop()
-    text = watch.communicate(timeout=PATIENCE)[0].decode()
-    assert watch.returncode == 0 and "\x1b" not in text and "Who holds it" in text, text[:500]
-    missing = subprocess.run([PLATEAU, "watch", str(folder / "nothing")], capture_output=True)
-    assert missing.returncode == 3 and b"\x1b" not in missing.stdout, missing
+    with Program(folder, "piped") as program:
+        watch = subprocess.Popen([PLATEAU, "watch", str(program.recording), "--interval", "0.2"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        time.sleep(1)
+        program.stop()
+        text = watch.communicate(timeout=PATIENCE)[0].decode()
+        assert watch.returncode == 0 and "\x1b" not in text and "Who holds it" in text, text[:500]
+        missing = subprocess.run([PLATEAU, "watch", str(folder / "nothing")], capture_output=True)
+        assert missing.returncode == 3 and b"\x1b" not in missing.stdout, missing
 
 
 def main():
