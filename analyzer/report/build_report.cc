@@ -141,7 +141,6 @@ class ReportBuilder {
     KeepFirst(seconds, &model_.recording.sampled_from_seconds);
   }
 
-  // What was done to keep the size limit.
   // Of default mode with --python-alloc=exact.
   void AddEndOfEachPythonObject(const ProcessPass& pass) {
     if (!pass.rows.has_pool[static_cast<size_t>(replay::Pool::kPython)] ||
@@ -154,6 +153,7 @@ class ReportBuilder {
                         pass.reader->path(), pass.reader->SecondsSinceStart(first.tsc)));
   }
 
+  // What was done to keep the size limit.
   void AddLimitNotes(const ProcessPass& pass) {
     if (pass.replay.folded_events > 0) {
       notes_.push_back(absl::StrCat(pass.reader->path(), ": ", pass.replay.folded_events,
