@@ -83,11 +83,21 @@ template <typename Join, RecordReader::Walk kWalk, typename Take>
   while (end_ - p >= kWordBytes) {
     uint64_t word;
     __builtin_memcpy(&word, p, sizeof(word));
-    const HotShape& shape = kHotShapes.of[word & 0xff];
-    if (!shape.is_hot) {
+    // Where the last of its numbers ends: all in one word, so that the next record need not wait until the
+    // numbers of this one are read.
+    const uint64_t ends = ~word & 0x8080808080808000u;
+    const uint64_t end = Join::BitAt(kLastOfHot.of[word & 0xff], ends);
+    if (end == 0) [[unlikely]] {
+      if (kHotShapes.of[word & 0xff].is_hot) {  // longer than a word
+        give_back();
+        HotRecord record;
+        if (!NextHot(&record)) return;
+        take(record);
+        p = p_, tsc = last_.tsc, address = last_.address, bytes = last_.bytes, stack = last_.stack;
+        continue;
+      }
       if (!passes_nodes || static_cast<Op>(word & 7) != Op::kNode) break;
       const NodeShape node = kNodeShapes.of[word >> 3 & 31];
-      const uint64_t ends = ~word & 0x8080808080808000u;
       if (node.nodes == 0 || path_size_ <= node.popped || ends == 0) [[unlikely]] {
         give_back();
         if (!PassNode()) return;
@@ -100,18 +110,7 @@ template <typename Join, RecordReader::Walk kWalk, typename Take>
       stack = last_.node;
       continue;
     }
-    // Where the last of its numbers ends: all in one word, so that the next record need not wait until the
-    // numbers of this one are read.
-    const uint64_t ends = ~word & 0x8080808080808000u;
-    const uint64_t end = Join::BitAt(shape.last_number, ends);
-    if (end == 0) [[unlikely]] {  // longer than a word
-      give_back();
-      HotRecord record;
-      if (!NextHot(&record)) return;
-      take(record);
-      p = p_, tsc = last_.tsc, address = last_.address, bytes = last_.bytes, stack = last_.stack;
-      continue;
-    }
+    const HotShape& shape = kHotShapes.of[word & 0xff];
     p += __builtin_ctzll(end) / 8 + 1;
     WordNumbers<Join> numbers(word, ends);
     const bool has_time = shape.has_time, is_realloc = shape.is_realloc;
@@ -169,8 +168,8 @@ template <typename Join>
     __builtin_memcpy(&first, p, sizeof(first));
     __builtin_memcpy(&second, q, sizeof(second));
     // 0 also for a record that is longer than a word, or none of the heap.
-    const uint64_t first_end = Join::BitAt(kPassableShapes.of[first & 0xff], ~first & 0x8080808080808000u);
-    const uint64_t second_end = Join::BitAt(kPassableShapes.of[second & 0xff], ~second & 0x8080808080808000u);
+    const uint64_t first_end = Join::BitAt(kLastOfPassable.of[first & 0xff], ~first & 0x8080808080808000u);
+    const uint64_t second_end = Join::BitAt(kLastOfPassable.of[second & 0xff], ~second & 0x8080808080808000u);
     if (first_end == 0 || second_end == 0) break;
     p += __builtin_ctzll(first_end) / 8 + 1;
     q += __builtin_ctzll(second_end) / 8 + 1;
@@ -184,7 +183,7 @@ inline bool RecordReader::IsPassable() const {
   if (run_left_ != 0 || damaged_ || end_ - p_ < 8) return false;
   uint64_t word;
   __builtin_memcpy(&word, p_, sizeof(word));
-  return JoinByShifts::BitAt(kPassableShapes.of[word & 0xff], ~word & 0x8080808080808000u) != 0;
+  return JoinByShifts::BitAt(kLastOfPassable.of[word & 0xff], ~word & 0x8080808080808000u) != 0;
 }
 
 template <typename Take>

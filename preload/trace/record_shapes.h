@@ -27,7 +27,7 @@ struct HotShape {
   uint64_t size_mask = 0;    // has a size
   uint64_t stack_mask = 0;   // has a stack
   uint64_t recent_mask = 0;  // its address may be a place of the recent ones
-  uint32_t last_number = 1;  // a bit whose place says which number of the record is its last
+  uint32_t numbers = 1;
   RecordKind kind = RecordKind::kAlloc;
   bool is_hot = false;
   bool has_time = false;
@@ -53,7 +53,7 @@ struct HotShape {
       has_time = (flags & kFreeTime) != 0;
       is_realloc = !is_in && (flags & kFreeRealloc) != 0;
     }
-    last_number = uint32_t{1} << ((size_mask & 1) + (stack_mask & 1) + has_time);
+    numbers += static_cast<uint32_t>(size_mask & 1) + static_cast<uint32_t>(stack_mask & 1) + has_time;
   }
 
  private:
@@ -69,18 +69,24 @@ struct HotShapes {
 };
 inline constexpr HotShapes kHotShapes;
 
-// Of an event of the heap that carries no time: HotShape::last_number. 0 for all other records.
-struct PassableShapes {
+// Which number of a record is its last, by a bit at that place; 0 for records that are not asked for. Nothing
+// but these, in four cache lines: where the next record begins must be known before it can be looked at, and
+// all else can wait.
+struct LastNumbers {
   uint8_t of[256] = {};
-  constexpr PassableShapes() {
+  template <typename IsAskedFor>
+  constexpr explicit LastNumbers(IsAskedFor&& is_asked_for) {
     for (unsigned tag = 0; tag < 256; ++tag) {
       const HotShape shape(static_cast<uint8_t>(tag));
-      const bool is_of_heap = shape.kind == RecordKind::kAlloc || shape.kind == RecordKind::kFree;
-      if (shape.is_hot && is_of_heap && !shape.has_time) of[tag] = static_cast<uint8_t>(shape.last_number);
+      if (shape.is_hot && is_asked_for(shape)) of[tag] = static_cast<uint8_t>(1 << (shape.numbers - 1));
     }
   }
 };
-inline constexpr PassableShapes kPassableShapes;
+inline constexpr LastNumbers kLastOfHot([](const HotShape&) { return true; });
+// Events of the heap that carry no time.
+inline constexpr LastNumbers kLastOfPassable([](const HotShape& shape) {
+  return (shape.kind == RecordKind::kAlloc || shape.kind == RecordKind::kFree) && !shape.has_time;
+});
 
 // What the code of a NODE says. A few that are rare, and long, are left to those who read them one by one.
 struct NodeShape {
