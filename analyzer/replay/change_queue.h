@@ -12,7 +12,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -59,18 +58,16 @@ class ChangeWriter {
  public:
   explicit ChangeWriter(ChangeQueue* queue) : queue_(*queue) { Turn(); }
 
-  void Append(const Change& change) {
+  // A plain object that is born, or that has died.
+  [[gnu::always_inline]] void AppendWord(uint64_t word) {
     if (next_ == end_) [[unlikely]]
       Turn();
-    *next_++ = change;
+    *next_++ = word;
   }
-  // The words of one, see Change. As words: from its fields a compiler makes them piece by piece.
-  [[gnu::always_inline]] void AppendWords(uint64_t born_at, uint64_t amount) {
-    if (next_ == end_) [[unlikely]]
-      Turn();
-    const uint64_t words[] = {born_at, amount};
-    static_assert(sizeof(words) == sizeof(Change));
-    std::memcpy(static_cast<void*>(next_++), words, sizeof(words));
+  void Append(const Change& change) {
+    ChangeBatch* const batch = Room();
+    *next_++ = batch->others.size();
+    batch->others.push_back(change);
   }
   // With a detail, to which the change will point.
   void Append(Change change, const ChangeDetail& detail) {
@@ -78,7 +75,7 @@ class ChangeWriter {
     change.bytes = static_cast<uint32_t>(batch->details.size());
     change.flags |= kChangeDetailed;
     batch->details.push_back(detail);
-    *next_++ = change;
+    Append(change);
   }
   // The batch of the next Append(), for what a change points to.
   ChangeBatch* Room() {
@@ -87,7 +84,7 @@ class ChangeWriter {
   }
   // Hands over the last batch. Call once at the end.
   void Close() {
-    batch_->size = static_cast<size_t>(next_ - batch_->changes.get());
+    batch_->size = static_cast<size_t>(next_ - batch_->words.get());
     queue_.Close();
   }
 
@@ -95,14 +92,14 @@ class ChangeWriter {
   void Turn() {
     if (batch_ != nullptr) batch_->size = ChangeBatch::kChanges;
     batch_ = queue_.Next();
-    next_ = batch_->changes.get();
+    next_ = batch_->words.get();
     end_ = next_ + ChangeBatch::kChanges;
   }
 
   ChangeQueue& queue_;
   ChangeBatch* batch_ = nullptr;
-  Change* next_ = nullptr;
-  Change* end_ = nullptr;
+  uint64_t* next_ = nullptr;
+  uint64_t* end_ = nullptr;
 };
 
 }  // namespace plateau::replay

@@ -13,7 +13,7 @@ absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader:
   last_tsc_ = ref.header.last_tsc;
   size_ = 0;
   stamps_.clear();
-  large_bytes_.clear();
+  large_.clear();
   records_.clear();
   PLATEAU_RETURN_IF_ERROR(reader.Load(ref, &bytes_));
   const size_t expected = std::min<size_t>(ref.header.record_count, size_t{1} << 20);
@@ -49,23 +49,23 @@ template <trace::RecordReader::Walk kWalk, typename Join>
   Event* out = events_.data();
   Event* limit = out + events_.size();
   while (true) {
-    records.TakeHotBy<Join, kWalk>([&](const trace::HotRecord& hot) {
+    records.TakeHotBy<Join, kWalk>([&](const trace::HotRecord& hot) __attribute__((always_inline)) {
       if (out == limit) [[unlikely]] {
         out = Grow(out);
         limit = events_.data() + events_.size();
       }
-      uint64_t bytes = hot.bytes;
+      uint64_t bytes = hot.bytes, stack = hot.stack;
       unsigned flags = hot.is_realloc ? kEventRealloc : 0;
       if (hot.has_time) {
         flags |= kEventTimed;
         stamps_.push_back({static_cast<uint64_t>(out - events_.data()), hot.tsc});
       }
-      if (bytes > UINT32_MAX) [[unlikely]] {
+      if (!Event::Fits(bytes, hot.stack)) [[unlikely]] {
         flags |= kEventLarge;
-        large_bytes_.push_back(bytes);
-        bytes = large_bytes_.size() - 1;
+        bytes = KeepLarge(bytes, hot.stack);
+        stack = 0;
       }
-      *out++ = Event::Of(hot.address, hot.kind, flags, static_cast<uint32_t>(bytes), hot.stack);
+      *out++ = Event::Of(hot.address, hot.kind, flags, bytes, stack);
     });
     if (!records.Next(&record)) break;
     if (out == limit) {
@@ -83,6 +83,11 @@ Event* EventBlock::Grow(Event* out) {
   return events_.data() + used;
 }
 
+uint64_t EventBlock::KeepLarge(uint64_t bytes, uint32_t stack) {
+  large_.push_back({bytes, stack});
+  return large_.size() - 1;
+}
+
 // A record that is not hot, or was not taken for one because it is long or near the end of the block.
 void EventBlock::AddRare(const trace::Record& r, Event** out) {
   const auto add = [&](uint64_t address, uint64_t bytes, uint32_t stack, unsigned flags) {
@@ -90,12 +95,12 @@ void EventBlock::AddRare(const trace::Record& r, Event** out) {
       flags |= kEventTimed;
       stamps_.push_back({static_cast<uint64_t>(*out - events_.data()), r.tsc});
     }
-    if (bytes > UINT32_MAX) {
+    if (!Event::Fits(bytes, stack)) {
       flags |= kEventLarge;
-      large_bytes_.push_back(bytes);
-      bytes = large_bytes_.size() - 1;
+      bytes = KeepLarge(bytes, stack);
+      stack = 0;
     }
-    *(*out)++ = Event::Of(address, r.kind, flags, static_cast<uint32_t>(bytes), stack);
+    *(*out)++ = Event::Of(address, r.kind, flags, bytes, stack);
   };
   switch (r.kind) {
     case RecordKind::kAlloc:

@@ -3,9 +3,9 @@
 //   events   | e0 | e1 | e2 | e3 | e4 | ...     16 bytes each
 //   stamps   0: first time    2: t      4: t    the time from that event on; few events carry one
 //
-// Rare events point to their full record, sizes beyond 32 bits to a list. The block owns the bytes its
-// records view. Blocks are used again: what one allocated, the next one needs too. Aligned, because one block
-// is filled while another thread reads its neighbour in memory.
+// Rare events point to their full record, those whose numbers are too large for an event to a list of such.
+// The block owns the bytes its records view. Blocks are used again: what one allocated, the next one needs
+// too. Aligned, because one block is filled while another thread reads its neighbour in memory.
 #ifndef PLATEAU_ANALYZER_REPLAY_EVENT_BLOCK_H_
 #define PLATEAU_ANALYZER_REPLAY_EVENT_BLOCK_H_
 
@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "analyzer/reader/trace_reader.h"
+#include "analyzer/replay/live_object.h"
 #include "preload/trace/decoder.h"
 #include "preload/trace/record.h"
 
@@ -26,28 +27,38 @@ enum EventFlags : uint8_t {
   kEventRealloc = 1,  // half of a realloc
   kEventTimed = 2,    // has a stamp of its own
   kEventRare = 4,     // `bytes` is an index into EventBlock::records
-  kEventLarge = 8,    // `bytes` is an index into EventBlock::large_bytes
+  kEventLarge = 8,    // `bytes` is an index into EventBlock::large
 };
 
 struct Event {
   uint64_t address : 48;  // the upper bits of a user's address say nothing
   uint64_t kind : 8;      // trace::RecordKind
   uint64_t flags : 8;
-  uint32_t bytes;
-  uint32_t stack;  // as in the trace, not canonical
+  // As in PackedObject, whose era takes the upper part of the bytes.
+  uint64_t bytes : 64 - PackedObject::kStackBits;
+  uint64_t stack : PackedObject::kStackBits;  // as in the trace, not canonical
 
-  // As two words: field by field, a compiler reads what lay there before.
+  static bool Fits(uint64_t bytes, uint32_t stack) {
+    return (bytes >> PackedObject::kStackShift | stack >> PackedObject::kStackBits) == 0;
+  }
+  // As two words: field by field, a compiler reads what lay there before. Of what fits.
   [[gnu::always_inline]] static Event Of(uint64_t address, trace::RecordKind kind, unsigned flags,
-                                         uint32_t bytes, uint32_t stack) {
+                                         uint64_t bytes, uint64_t stack) {
     constexpr uint64_t kAddressMask = (uint64_t{1} << 48) - 1;
     return std::bit_cast<Event>(std::array{
         (address & kAddressMask) | uint64_t{static_cast<uint8_t>(kind)} << 48 | uint64_t{flags} << 56,
-        bytes | uint64_t{stack} << 32});
+        bytes | stack << PackedObject::kStackShift});
   }
+  // Bytes and stack, each where a PackedObject has it.
+  uint64_t amount() const { return std::bit_cast<std::array<uint64_t, 2>>(*this)[1]; }
+  // The bytes alone, above nothing.
+  uint64_t bytes_on_top() const { return amount() << PackedObject::kStackBits; }
 
   trace::RecordKind Kind() const { return static_cast<trace::RecordKind>(kind); }
   // The kind, and above it the flags that make the event another one: 0 for nearly all.
-  uint64_t KindAndFlags() const { return kind | (flags & ~uint64_t{kEventTimed}) << 8; }
+  uint64_t KindAndFlags() const {
+    return std::bit_cast<std::array<uint64_t, 2>>(*this)[0] >> 48 & ~(uint64_t{kEventTimed} << 8);
+  }
 };
 static_assert(sizeof(Event) == 16);
 
@@ -72,7 +83,10 @@ class alignas(128) EventBlock {
   size_t first_stamp() const { return stamps_.size() > 1 && stamps_[1].event == 0 ? 1 : 0; }
 
   uint64_t BytesOf(const Event& event) const {
-    return event.flags & kEventLarge ? large_bytes_[event.bytes] : event.bytes;
+    return event.flags & kEventLarge ? large_[event.bytes].bytes : uint64_t{event.bytes};
+  }
+  uint32_t StackOf(const Event& event) const {
+    return event.flags & kEventLarge ? large_[event.bytes].stack : static_cast<uint32_t>(event.stack);
   }
   const trace::Record& RecordOf(const Event& event) const { return records_[event.bytes]; }
   // `event`, at stamp number `stamp`, did not happen after this time.
@@ -83,6 +97,11 @@ class alignas(128) EventBlock {
   }
 
  private:
+  struct Large {
+    uint64_t bytes;
+    uint32_t stack;
+  };
+
   template <trace::RecordReader::Walk kWalk>
   void TakeRecords();
   template <trace::RecordReader::Walk kWalk, typename Join>
@@ -92,13 +111,15 @@ class alignas(128) EventBlock {
   // `out` is where the next event goes; returns where it goes after there is room again.
   Event* Grow(Event* out);
   void AddRare(const trace::Record& record, Event** out);
+  // Keeps what does not fit into an event; returns where.
+  uint64_t KeepLarge(uint64_t bytes, uint32_t stack);
 
   uint32_t stream_ = 0;
   uint64_t last_tsc_ = 0;  // when it was sealed; 0 when it never was
   size_t size_ = 0;
   std::vector<Event> events_;  // room; the first size_ count
   std::vector<Stamp> stamps_;
-  std::vector<uint64_t> large_bytes_;
+  std::vector<Large> large_;
   std::vector<trace::Record> records_;
   reader::LoadedBlock bytes_;
 };

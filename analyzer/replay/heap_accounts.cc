@@ -12,8 +12,6 @@ constexpr size_t kRowDistance = 12;
 // How many runs of deaths, and how many sampled changes, wait to be told together.
 constexpr size_t kMostToTell = 256;
 
-constexpr uint32_t Number(ChangeKind kind) { return static_cast<uint32_t>(kind); }
-
 }  // namespace
 
 HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions* definitions,
@@ -40,93 +38,111 @@ class HeapAccounts::Levels {
   Levels(HeapAccounts* accounts, Pool pool)
       : accounts_(*accounts),
         pool_(accounts_.result_.pools[static_cast<size_t>(pool)]),
-        pool_now_(pool_),
-        live_bytes_(accounts_.live_bytes_),
-        peak_bytes_(accounts_.peak_bytes_),
-        high_bytes_(accounts_.high_bytes_) {}
+        pool_bytes_(pool_.live_bytes),
+        live_bytes_(accounts_.live_bytes_) {}
   ~Levels() {
-    pool_ = pool_now_;
+    EndGrowth();
+    pool_.live_bytes = pool_bytes_;
     accounts_.live_bytes_ = live_bytes_;
-    accounts_.peak_bytes_ = peak_bytes_;
-    accounts_.high_bytes_ = high_bytes_;
   }
 
   [[gnu::always_inline]] void Grow(double bytes) {
-    pool_now_.live_bytes += bytes;
-    pool_now_.peak_bytes = std::max(pool_now_.peak_bytes, pool_now_.live_bytes);
+    pool_bytes_ += bytes;
     live_bytes_ += bytes;
-    high_bytes_ = std::max(high_bytes_, live_bytes_);
-    if (live_bytes_ <= peak_bytes_) return;
-    peak_bytes_ = live_bytes_;
-    accounts_.stacks_.rows().NotePeak();
-    accounts_.result_.peak_bucket = accounts_.bucket_;
+    has_grown_ = true;
+  }
+  // Before a row shrinks: no level on the way here was higher than this one.
+  [[gnu::always_inline]] void EndGrowth() {
+    if (has_grown_) NotePeaks();
+    has_grown_ = false;
   }
   [[gnu::always_inline]] void Shrink(double bytes) {
-    pool_now_.live_bytes -= bytes;
+    pool_bytes_ -= bytes;
     live_bytes_ -= bytes;
   }
 
  private:
+  void NotePeaks() {
+    pool_.peak_bytes = std::max(pool_.peak_bytes, pool_bytes_);
+    accounts_.high_bytes_ = std::max(accounts_.high_bytes_, live_bytes_);
+    if (live_bytes_ <= accounts_.peak_bytes_) return;
+    accounts_.peak_bytes_ = live_bytes_;
+    accounts_.stacks_.rows().NotePeak();
+    accounts_.result_.peak_bucket = accounts_.bucket_;
+  }
+
   HeapAccounts& accounts_;
   PoolLevel& pool_;
-  PoolLevel pool_now_;
+  double pool_bytes_;
   double live_bytes_;
-  double peak_bytes_;
-  double high_bytes_;
+  bool has_grown_ = false;
 };
 
-template <bool kIsObserved, bool kIsBirth, bool kIsObject>
-inline bool HeapAccounts::TryPlain(const Change& change, uint32_t row, Levels* levels) {
+template <bool kIsObserved>
+inline bool HeapAccounts::TryBorn(uint32_t row, uint32_t bytes, Levels* levels) {
   StackRows& rows = stacks_.rows();
   SiteTally* const tally = kIsObserved ? &tallies_[rows.site(row)] : nullptr;
   if (kIsObserved && !tally->is_plain) [[unlikely]]
     return false;
-  if constexpr (kIsBirth) {
-    if (!rows.TryBorn(row, change.bytes, kIsObject)) [[unlikely]]
-      return false;
-    if constexpr (kIsObserved) tally->Born(change.bytes, 1, kIsObject);
-    levels->Grow(change.bytes);
-  } else {
-    const bool is_temporary = change.birth == bucket_;
-    if (kIsObserved && !is_temporary && change.birth != tally->run_birth) [[unlikely]]
-      return false;
-    if (!rows.TryDied(row, change.bytes, kIsObject, is_temporary)) [[unlikely]]
-      return false;
-    if constexpr (kIsObserved) tally->Died(change.bytes, 1, kIsObject, is_temporary);
-    levels->Shrink(change.bytes);
-  }
+  if (!rows.TryBorn(row, bytes, /*is_object=*/true)) [[unlikely]]
+    return false;
+  if constexpr (kIsObserved) tally->Born(bytes, 1, true);
+  levels->Grow(bytes);
   return true;
 }
 
 template <bool kIsObserved>
-const Change* HeapAccounts::ApplyPlainRun(const Change* c, const Change* end) {
-  const Pool pool = c->pool;
-  const uint32_t traits = Change::TraitsOf(ChangeKind{}, pool, kNotSampled);
+inline bool HeapAccounts::TryDied(uint32_t row, uint32_t bytes, uint32_t birth, Levels* levels) {
+  StackRows& rows = stacks_.rows();
+  SiteTally* const tally = kIsObserved ? &tallies_[rows.site(row)] : nullptr;
+  const bool is_temporary = birth == bucket_;
+  if (kIsObserved && (!tally->is_plain || (!is_temporary && birth != tally->run_birth))) [[unlikely]]
+    return false;
+  levels->EndGrowth();
+  if (!rows.TryDied(row, bytes, /*is_object=*/true, is_temporary)) [[unlikely]]
+    return false;
+  if constexpr (kIsObserved) tally->Died(bytes, 1, true, is_temporary);
+  levels->Shrink(bytes);
+  return true;
+}
+
+template <bool kIsObserved>
+const uint64_t* HeapAccounts::ApplyPlainRun(const uint64_t* c, const uint64_t* end) {
+  if (!PackedObject(*c).is_plain()) return c;
+  const uint32_t source = eras_[PackedObject(*c).era()].source;
+  const Pool pool = static_cast<Pool>(source >> 8);
+  if (source != SourceOf(pool, kNotSampled)) return c;
   const bool is_large = stacks_.is_large();
   Levels levels(this, pool);
   for (; c != end; ++c) {
     if (is_large && static_cast<size_t>(end - c) > kIndexDistance) {
-      stacks_.PrefetchIndex(c[kIndexDistance].stack);
-      stacks_.PrefetchRow(c[kRowDistance].stack);
+      stacks_.PrefetchIndex(PackedObject(c[kIndexDistance]).stack());
+      stacks_.PrefetchRow(PackedObject(c[kRowDistance]).stack());
     }
-    const uint32_t kind = c->Traits() ^ traits;  // larger than any when all else is not as it should be
-    const uint32_t row = stacks_.FindRow(pool, c->stack) - 1;
-    if (row == UINT32_MAX) [[unlikely]]
+    const PackedObject object(*c);
+    if (!object.is_plain()) [[unlikely]]
       break;
-    bool is_done = false;
-    if (kind == Number(ChangeKind::kBorn)) {
-      is_done = TryPlain<kIsObserved, /*kIsBirth=*/true, /*kIsObject=*/true>(*c, row, &levels);
-    } else if (kind == Number(ChangeKind::kDied)) {
-      is_done = TryPlain<kIsObserved, false, true>(*c, row, &levels);
-    } else if (kind == Number(ChangeKind::kGrown)) {
-      is_done = TryPlain<kIsObserved, true, false>(*c, row, &levels);
-    } else if (kind <= Number(ChangeKind::kShrunk)) {
-      is_done = TryPlain<kIsObserved, false, false>(*c, row, &levels);
-    }
+    const BornIn& era = eras_[object.era()];
+    const uint32_t row = stacks_.FindRow(pool, object.stack());
+    if (era.source != source || StackIndex::IsNoRow(row)) [[unlikely]]
+      break;
+    const bool is_done = object.has_died() ? TryDied<kIsObserved>(row, object.bytes(), era.birth, &levels)
+                                           : TryBorn<kIsObserved>(row, object.bytes(), &levels);
     if (!is_done) [[unlikely]]
       break;
   }
   return c;
+}
+
+Change HeapAccounts::ChangeOf(PackedObject object) const {
+  const BornIn& era = eras_[object.era()];
+  return {object.stack(),
+          era.birth,
+          object.bytes(),
+          object.has_died() ? ChangeKind::kDied : ChangeKind::kBorn,
+          static_cast<Pool>(era.source >> 8),
+          static_cast<uint8_t>(era.source),
+          0};
 }
 
 void HeapAccounts::ApplyOne(const Change& change, const ChangeBatch& batch) {
@@ -153,10 +169,13 @@ void HeapAccounts::ApplyOne(const Change& change, const ChangeBatch& batch) {
 
 void HeapAccounts::Apply(const ChangeBatch& batch) {
   stacks_.rows().MakeRoomForPeaks(batch.size);
-  const Change* const end = batch.changes.get() + batch.size;
-  for (const Change* c = batch.changes.get(); c != end;) {
+  const uint64_t* const end = batch.words.get() + batch.size;
+  for (const uint64_t* c = batch.words.get(); c != end;) {
     c = ApplyPlain(c, end);
-    if (c != end) ApplyOne(*c++, batch);
+    if (c == end) break;
+    const PackedObject object(*c);
+    ApplyOne(object.is_plain() ? ChangeOf(object) : batch.others[*c], batch);
+    ++c;
   }
 }
 
@@ -204,6 +223,10 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
     }
     case ChangeKind::kFold:
       Fold(batch.folds[change.bytes]);
+      break;
+    case ChangeKind::kEra:
+      if (change.bytes >= eras_.size()) eras_.resize(change.bytes + 1);
+      eras_[change.bytes] = {change.birth, SourceOf(change.pool, change.rate)};
       break;
     default:  // amounts, which Apply() knows
       break;

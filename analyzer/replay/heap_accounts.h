@@ -13,6 +13,7 @@
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/heap_change.h"
 #include "analyzer/replay/heap_replay.h"
+#include "analyzer/replay/live_object.h"
 #include "analyzer/replay/rate_table.h"
 #include "analyzer/replay/site_tally.h"
 #include "analyzer/replay/stack_index.h"
@@ -30,6 +31,13 @@ class HeapAccounts {
   ReplayResult Finish();
 
  private:
+  // What of an era counts here.
+  struct BornIn {
+    uint32_t birth;
+    uint32_t source;  // SourceOf() its pool and rate
+  };
+  static uint32_t SourceOf(Pool pool, uint8_t rate) { return static_cast<uint32_t>(pool) << 8 | rate; }
+
   void Tick(uint64_t tsc);
   void CloseBucket();
   void TakeRetained();
@@ -42,15 +50,19 @@ class HeapAccounts {
   uint32_t NewSite(Pool pool, uint32_t node);
   // What all rows hold, and those of one pool: in registers while a run of changes lasts.
   class Levels;
-  // Applies changes from `begin` on as long as they need nothing but additions, as nearly all do. Returns the
-  // first other one.
-  const Change* ApplyPlain(const Change* begin, const Change* end) {
+  // Applies words from `begin` on as long as they are plain objects of one pool and need nothing but
+  // additions, as nearly all do. Returns the first other one.
+  const uint64_t* ApplyPlain(const uint64_t* begin, const uint64_t* end) {
     return observer_ != nullptr ? ApplyPlainRun<true>(begin, end) : ApplyPlainRun<false>(begin, end);
   }
   template <bool kIsObserved>
-  const Change* ApplyPlainRun(const Change* begin, const Change* end);
-  template <bool kIsObserved, bool kIsBirth, bool kIsObject>
-  [[gnu::always_inline]] bool TryPlain(const Change& change, uint32_t row, Levels* levels);
+  const uint64_t* ApplyPlainRun(const uint64_t* begin, const uint64_t* end);
+  template <bool kIsObserved>
+  [[gnu::always_inline]] bool TryBorn(uint32_t row, uint32_t bytes, Levels* levels);
+  template <bool kIsObserved>
+  [[gnu::always_inline]] bool TryDied(uint32_t row, uint32_t bytes, uint32_t birth, Levels* levels);
+  // What the word of a plain object says.
+  Change ChangeOf(PackedObject object) const;
   // Applies any change.
   void ApplyOne(const Change& change, const ChangeBatch& batch);
   void AddToPool(Pool pool, double bytes);
@@ -74,6 +86,7 @@ class HeapAccounts {
   ReplayResult result_;
   StackIndex stacks_;
   bool has_retained_ = false;
+  std::vector<BornIn> eras_;  // by number
   ReplayObserver* observer_;
   // What the observer is to be told, all of this bucket.
   std::vector<SiteTally> tallies_;  // by site

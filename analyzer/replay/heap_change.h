@@ -3,12 +3,16 @@
 //   events -> HeapMatcher -> changes -> HeapAccounts -> rows, sites, buckets
 //
 // The matcher knows addresses and which object an event means; the accounts know amounts. Changes are in the
-// order of the replay, in batches that travel through a ChangeQueue. A batch owns everything its changes
-// point to.
+// order of the replay, in batches that travel through a ChangeQueue. Nearly all are births and ends of plain
+// objects and travel as the words of these (live_object.h):
+//
+//   words    | born | born | died | 0 | born | died | 1 | ...        others   | tick | grown | ...
+//
+// Any other word is the place of a Change among the batch's others. A batch owns everything its changes point
+// to.
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 #define PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -37,6 +41,7 @@ enum class ChangeKind : uint8_t {
   kTick,      // it is `time` now: buckets end, readings are due
   kDevice,    // `bytes` is an index into ChangeBatch::devices
   kFold,      // and here into ChangeBatch::folds
+  kEra,       // from now on the era of number `bytes` is the one of this birth, pool and rate
 };
 
 enum ChangeFlags : uint8_t {
@@ -48,27 +53,16 @@ enum ChangeFlags : uint8_t {
 // Of `Change::rate`: stands for one object whatever the sampling.
 inline constexpr uint8_t kNotSampled = 255;
 
-// Two words: `born_at` is the stack, and the birth above it; `amount` the bytes, and above them the traits.
-// Most are written as words, see ChangeWriter.
-//
-// No byte of its own: one that is written could be part of anything, and all else would have to be read
-// again.
 struct Change {
-  uint32_t stack;  // node of the trace
-  uint32_t birth;  // bucket
-  uint32_t bytes;  // or an index: what the kind or kChangeDetailed says
-  ChangeKind kind : 8;
-  Pool pool : 8;
-  uint32_t rate : 8;  // which sampling rate it was recorded at
-  uint32_t flags : 8;
-
-  // The last four, in one number: the kind below all else.
-  static constexpr uint32_t TraitsOf(ChangeKind kind, Pool pool, uint8_t rate) {
-    return static_cast<uint32_t>(kind) | static_cast<uint32_t>(pool) << 8 | uint32_t{rate} << 16;
-  }
-  uint32_t Traits() const { return TraitsOf(kind, pool, static_cast<uint8_t>(rate)) | flags << 24; }
+  uint32_t stack = 0;  // node of the trace
+  uint32_t birth = 0;  // bucket
+  uint32_t bytes = 0;  // or an index: what the kind or kChangeDetailed says
+  ChangeKind kind = {};
+  Pool pool = Pool::kHeap;
+  uint8_t rate = 0;  // which sampling rate it was recorded at
+  uint8_t flags = 0;
 };
-static_assert(sizeof(Change) == 16 && std::endian::native == std::endian::little);
+static_assert(sizeof(Change) == 16);
 
 // What few changes have: a size beyond 32 bits, a time, an address.
 struct ChangeDetail {
@@ -94,13 +88,15 @@ struct alignas(128) ChangeBatch {
   static constexpr size_t kChanges = 4096;
 
   size_t size = 0;
-  std::unique_ptr<Change[]> changes{new Change[kChanges]};  // the first `size` count
+  std::unique_ptr<uint64_t[]> words{new uint64_t[kChanges]};  // the first `size` count
+  std::vector<Change> others;
   std::vector<ChangeDetail> details;
   std::deque<DeviceChange> devices;  // never moves what is in it
   std::vector<FoldedPart> folds;
 
   void Clear() {
     size = 0;
+    others.clear();
     details.clear();
     devices.clear();
     folds.clear();

@@ -19,6 +19,9 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
       out_(queue),
       rates_(reader.header()),
       mappings_(definitions, &out_),
+      packer_([this](uint32_t number, const Era& era) {
+        out_.Append({0, era.birth, number, ChangeKind::kEra, era.pool, era.rate, 0});
+      }),
       is_multi_stream_(reader.streams().size() > 1),
       folded_(options->bucket_ends.size()) {
   Tick(0);
@@ -26,14 +29,24 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
 
 // ---- Objects ----
 
-void HeapMatcher::End(const LiveObject& object, Pool pool, const Parts* parts) {
+void HeapMatcher::BeBornAnew(const Event& e, Births* births, PackedObject* object) {
+  *object = PackedObject();  // whoever looks into the table meanwhile finds nothing there
+  BeginEra(births);
+  const Era& era = births->era;
+  const LiveObject born{BytesOf(e), block_->StackOf(e), era.birth, era.rate, era.flags, era.pool};
+  *object = packer_.Pack(born);
+  if (object->is_plain()) return out_.AppendWord(object->word());
+  Append(ChangeKind::kBorn, born.pool, born.stack, born.birth, born.bytes, born.rate);
+}
+
+void HeapMatcher::End(const LiveObject& object, const Parts* parts) {
   if (parts == nullptr) {
-    Append(ChangeKind::kDied, pool, object.stack, object.birth, object.bytes, object.rate);
+    Append(ChangeKind::kDied, object.pool, object.stack, object.birth, object.bytes, object.rate);
     return;
   }
   ChangeKind kind = ChangeKind::kDied;
   for (const Part& part : *parts) {
-    Append(kind, pool, part.stack, part.birth, part.bytes, kNotSampled);
+    Append(kind, object.pool, part.stack, part.birth, part.bytes, kNotSampled);
     kind = ChangeKind::kPieceDied;
   }
 }
@@ -44,10 +57,10 @@ void HeapMatcher::EndLive(uint64_t address, PackedObject packed) {
   if (object.Has(kObjectTensor)) AppendTag(object, false);
   if (object.Has(kObjectParts)) {
     const auto it = parts_.find(address);
-    End(object, Pool::kHeap, &it->second);
+    End(object, &it->second);
     parts_.erase(it);
   } else {
-    End(object, Pool::kHeap, nullptr);
+    End(object, nullptr);
   }
 }
 
@@ -66,9 +79,7 @@ void HeapMatcher::Tag(PackedObject* packed, bool is_tensor) {
 
 // The place for an object that is about to be allocated; whatever lived there has ended.
 PackedObject* HeapMatcher::MakeRoom(const Event& e) {
-  const LiveTable::Place place = live_.FindOrAdd(e.address);
-  if (!place.is_new) MakeRoomAt(e, *place.object);
-  return place.object;
+  return live_.PlaceFor(e.address, {}, [&](PackedObject old) { MakeRoomAt(e, old); });
 }
 
 void HeapMatcher::MakeRoomAt(const Event& e, PackedObject object) {
@@ -100,20 +111,16 @@ void HeapMatcher::CheckDoomed(const Event& e, PackedObject* object) {
 template <bool kMany>
 [[gnu::always_inline]] inline void HeapMatcher::Alloc(const Event& e, const LiveTable::Hint& hint) {
   if (e.address == 0) return;
-  const LiveTable::Place place = live_.FindOrAdd(e.address, hint);
-  if (!place.is_new) [[unlikely]]
-    MakeRoomAt(e, *place.object);
-  BeBorn(e, &heap_birth_, place.object);
+  PackedObject* const object = live_.PlaceFor(e.address, hint, [&](PackedObject old) { MakeRoomAt(e, old); });
+  BeBorn(e, &heap_births_, object);
   if (kMany && !waiting_.empty()) [[unlikely]]
-    CheckDoomed(e, place.object);
+    CheckDoomed(e, object);
 }
 
 void HeapMatcher::AllocAnew(const Event& e) {
   if (e.address == 0) return;
   PackedObject* const object = MakeRoom(e);
-  const uint64_t bytes = BytesOf(e);
-  Append(ChangeKind::kBorn, Pool::kHeap, e.stack, bucket_, bytes, rates_.current());
-  *object = packer_.Pack({bytes, e.stack, bucket_, rates_.current(), birth_flags_});
+  BeBornAnew(e, &heap_births_, object);
   CheckDoomed(e, object);
 }
 
@@ -134,7 +141,7 @@ template <bool kMany>
   if (spot.object == nullptr) [[unlikely]]
     return;
   if (spot.object->is_plain()) [[likely]] {
-    DiePlainly(*spot.object, Pool::kHeap);
+    DiePlainly(*spot.object);
   } else {
     EndLive(e.address, *spot.object);
   }
@@ -145,18 +152,16 @@ template <bool kMany>
 
 [[gnu::always_inline]] inline void HeapMatcher::AllocIn(const Event& e, const LiveTable::Hint& hint) {
   if (e.address == 0) return;
-  const LiveTable::Place place = python_.FindOrAdd(e.address, hint);
-  if (!place.is_new) End(TakeOut(*place.object), Pool::kPython, nullptr);
-  BeBorn(e, &python_birth_, place.object);
+  PackedObject* const object =
+      python_.PlaceFor(e.address, hint, [&](PackedObject old) { End(TakeOut(old), nullptr); });
+  BeBorn(e, &python_births_, object);
 }
 
 void HeapMatcher::AllocInAnew(const Event& e) {
   if (e.address == 0) return;
-  const LiveTable::Place place = python_.FindOrAdd(e.address);
-  if (!place.is_new) End(TakeOut(*place.object), Pool::kPython, nullptr);
-  const uint64_t bytes = BytesOf(e);
-  Append(ChangeKind::kBorn, Pool::kPython, e.stack, bucket_, bytes, rates_.python());
-  *place.object = packer_.Pack({bytes, e.stack, bucket_, rates_.python(), birth_flags_});
+  PackedObject* const object =
+      python_.PlaceFor(e.address, {}, [&](PackedObject old) { End(TakeOut(old), nullptr); });
+  BeBornAnew(e, &python_births_, object);
 }
 
 [[gnu::always_inline]] inline void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {
@@ -166,9 +171,9 @@ void HeapMatcher::AllocInAnew(const Event& e) {
     return;
   }
   if (spot.object->is_plain()) [[likely]] {
-    DiePlainly(*spot.object, Pool::kPython);
+    DiePlainly(*spot.object);
   } else {
-    End(TakeOut(*spot.object), Pool::kPython, nullptr);
+    End(TakeOut(*spot.object), nullptr);
   }
   python_.Erase(spot);
 }
@@ -197,6 +202,7 @@ void HeapMatcher::Match(const EventRun& run) {
 template <bool kMany>
 void HeapMatcher::MatchAll(const Event* begin, const Event* end, const Event* block_end) {
   if (now_ >= next_tick_) Tick(now_);
+  totals_.events += static_cast<size_t>(end - begin);  // MatchOther() takes off what is none
   if (ahead_.is_worth_it()) {
     for (const Event* event = begin; event != end; ++event) {
       MatchOne<kMany>(*event, ahead_.For(event, block_end, block_->stream()));
@@ -210,16 +216,12 @@ template <bool kMany>
 [[gnu::always_inline]] inline void HeapMatcher::MatchOne(const Event& e, const LiveTable::Hint& hint) {
   const uint64_t kind = e.KindAndFlags();
   if (kind == Number(RecordKind::kAlloc)) {
-    ++totals_.events;
     Alloc<kMany>(e, hint);
   } else if (kind == Number(RecordKind::kFree)) {
-    ++totals_.events;
     Free<kMany>(e, hint);
   } else if (kind == Number(RecordKind::kAllocIn)) {
-    ++totals_.events;
     AllocIn(e, hint);
   } else if (kind == Number(RecordKind::kFreeIn)) {
-    ++totals_.events;
     FreeIn(e, hint);
   } else {
     MatchOther(e);
@@ -229,26 +231,25 @@ template <bool kMany>
 void HeapMatcher::MatchOther(const Event& e) {
   switch (e.Kind()) {
     case RecordKind::kAlloc:
-      ++totals_.events;
       e.flags& kEventRealloc ? FinishRealloc(e) : AllocAnew(e);
       break;
     case RecordKind::kAllocIn:
-      ++totals_.events;
       AllocInAnew(e);
       break;
     case RecordKind::kFree:
-      ++totals_.events;
       StartRealloc(e);
       break;
     case RecordKind::kReallocCancel:
+      --totals_.events;
       CancelRealloc();
       break;
     case RecordKind::kTensor:
     case RecordKind::kTensorGone:
+      --totals_.events;
       if (PackedObject* object = live_.Find(e.address)) Tag(object, e.Kind() == RecordKind::kTensor);
       break;
     default:
-      if (e.flags & kEventRare) Rare(block_->RecordOf(e));
+      if (!(e.flags & kEventRare) || !Rare(block_->RecordOf(e))) --totals_.events;
   }
 }
 
@@ -285,8 +286,8 @@ void HeapMatcher::Tick(uint64_t tsc) {
   while (label_next_ < options_.labels.size() && tsc >= options_.labels[label_next_].begin) {
     birth_flags_ = static_cast<uint8_t>(options_.labels[label_next_++].label << kObjectLabelShift);
   }
-  heap_birth_ = BirthNow(Pool::kHeap, rates_.current());
-  python_birth_ = BirthNow(Pool::kPython, rates_.python());
+  heap_births_ = {0, 0, {bucket_, rates_.current(), birth_flags_, Pool::kHeap}};
+  python_births_ = {0, 0, {bucket_, rates_.python(), birth_flags_, Pool::kPython}};
   out_.Append({0, 0, 0, ChangeKind::kTick, Pool::kHeap, 0, 0}, {.time = tsc, .object_bytes = 0, .label = 0});
   if (is_over) AppendRetained();
   for (size_t i = first_snapshot; i < snapshot_next_; ++i) AppendPlaces(static_cast<uint32_t>(i));
@@ -300,17 +301,17 @@ void HeapMatcher::Tick(uint64_t tsc) {
   if (rate_next_ < definitions_.rates.size()) next(definitions_.rates[rate_next_].tsc);
 }
 
-HeapMatcher::Birth HeapMatcher::BirthNow(Pool pool, uint8_t rate) const {
-  return {uint64_t{bucket_} << 32, uint64_t{Change::TraitsOf(ChangeKind::kBorn, pool, rate)} << 32, {}, rate};
-}
-
-void HeapMatcher::BeginEra(Birth* birth) {
-  if (birth->births.bytes_end != 0 || !has_eras_left_) return;
-  birth->births = packer_.BirthsOf(bucket_, birth->rate, birth_flags_);
-  if (birth->births.bytes_end != 0) return;
-  if (is_reuse_worth_it_) is_reuse_worth_it_ = ReuseEras();
-  birth->births = packer_.BirthsOf(bucket_, birth->rate, birth_flags_);
-  has_eras_left_ = birth->births.bytes_end != 0;
+void HeapMatcher::BeginEra(Births* births) {
+  if (births->end_on_top != 0 || !has_eras_left_) return;
+  std::optional<uint32_t> number = packer_.NumberOf(births->era);
+  if (!number.has_value()) {
+    if (is_reuse_worth_it_) is_reuse_worth_it_ = ReuseEras();
+    number = packer_.NumberOf(births->era);
+  }
+  has_eras_left_ = number.has_value();
+  if (!has_eras_left_) return;
+  births->end_on_top = uint64_t{1} << (PackedObject::kBytesBits + PackedObject::kStackBits);
+  births->word = PackedObject::WordOfEra(*number);
 }
 
 // The numbers of all eras of which nothing is left, after many steps. False when these are few.
@@ -321,8 +322,8 @@ bool HeapMatcher::ReuseEras() {
       if (object.is_plain()) used[object.era()] = true;
     });
   }
-  for (const Birth& birth : {heap_birth_, python_birth_}) {
-    if (birth.births.bytes_end != 0) used[birth.births.era] = true;
+  for (const Births& births : {heap_births_, python_births_}) {
+    if (births.end_on_top != 0) used[PackedObject(births.word).era()] = true;
   }
   packer_.ReuseEras(used);
   return 8 * static_cast<size_t>(std::count(used.begin(), used.end(), false)) >= used.size();
@@ -337,17 +338,17 @@ void HeapMatcher::Finish() {
 
 // ---- The rest ----
 
-void HeapMatcher::Rare(const trace::Record& r) {
-  if (mappings_.Apply(r, bucket_)) {
-    ++totals_.events;
-  } else if (r.kind == RecordKind::kDevice) {
-    ++totals_.events;
+bool HeapMatcher::Rare(const trace::Record& r) {
+  if (mappings_.Apply(r, bucket_)) return true;
+  if (r.kind == RecordKind::kDevice) {
     ChangeBatch* batch = out_.Room();
     DeviceChange& device =
         batch->devices.emplace_back(DeviceChange{r.device, r.tsc, std::string(r.device.api)});
     device.record.api = device.api;
     Append(ChangeKind::kDevice, Pool::kHeap, 0, bucket_, batch->devices.size() - 1, kNotSampled);
-  } else if (r.kind == RecordKind::kFold) {
+    return true;
+  }
+  if (r.kind == RecordKind::kFold) {
     AppendFolded({r.fold.stack, static_cast<uint32_t>(std::min<uint64_t>(r.fold.step, bucket_)),
                   static_cast<double>(r.fold.alloc_count), static_cast<double>(r.fold.alloc_bytes),
                   static_cast<double>(r.fold.free_count), static_cast<double>(r.fold.free_bytes)});
@@ -356,6 +357,7 @@ void HeapMatcher::Rare(const trace::Record& r) {
   } else if (r.kind == RecordKind::kFoldRow) {
     folded_.KeepForEnd(r.fold_totals);
   }
+  return false;
 }
 
 void HeapMatcher::AppendFolded(const FoldedPart& part) {

@@ -77,35 +77,30 @@ class HeapMatcher {
     bool operator>(const Doomed& other) const { return latest > other.latest; }
   };
 
-  // What is born now: the words of its change but for stack and bytes, and how it is packed.
-  struct Birth {
-    uint64_t born_at;
-    uint64_t amount;
-    ObjectPacker::Births births;  // none before the first one
-    uint8_t rate;
+  // What is born now.
+  struct Births {
+    uint64_t end_on_top;  // Event::bytes_on_top() of all that are plain is below; 0 before the first one
+    uint64_t word;        // of these, but for stack and bytes
+    Era era;
   };
   // Appends a birth and writes the object.
-  [[gnu::always_inline]] void BeBorn(const Event& event, Birth* birth, PackedObject* object) {
-    out_.AppendWords(birth->born_at | event.stack, birth->amount | event.bytes);
-    if (event.bytes < birth->births.bytes_end && ObjectPacker::Fits(event.stack)) [[likely]] {
-      *object = PackedObject::Plain(birth->births.era, event.bytes, event.stack);
+  [[gnu::always_inline]] void BeBorn(const Event& event, Births* births, PackedObject* object) {
+    if (event.bytes_on_top() < births->end_on_top) [[likely]] {
+      const uint64_t word = event.amount() | births->word;
+      *object = PackedObject(word);
+      out_.AppendWord(word);
     } else {
-      *object = PackedObject();  // whoever looks into the table meanwhile finds nothing there
-      BeginEra(birth);
-      *object = packer_.Pack({event.bytes, event.stack, bucket_, birth->rate, birth_flags_});
+      BeBornAnew(event, births, object);
     }
   }
+  // The same for any event.
+  void BeBornAnew(const Event& event, Births* births, PackedObject* object);
   // Appends the end of an object that is_plain().
-  [[gnu::always_inline]] void DiePlainly(PackedObject object, Pool pool) {
-    const ObjectPacker::Era& era = packer_.EraOf(object);
-    static_assert(Change::TraitsOf({}, {}, 0xff) == 0xff0000 && ObjectPacker::kRateShift == 48);
-    out_.AppendWords(
-        era.birth_word | object.stack(),
-        era.rate_word | object.bytes() | uint64_t{Change::TraitsOf(ChangeKind::kDied, pool, 0)} << 32);
+  [[gnu::always_inline]] void DiePlainly(PackedObject object) {
+    out_.AppendWord(object.word() | PackedObject::kDied);
   }
-  Birth BirthNow(Pool pool, uint8_t rate) const;
   // For the births from now on, if that is not done.
-  void BeginEra(Birth* birth);
+  void BeginEra(Births* births);
   bool ReuseEras();
   // What a word means that will not be used any more.
   LiveObject TakeOut(PackedObject packed) {
@@ -127,7 +122,8 @@ class HeapMatcher {
   // What is not an ordinary allocation or free.
   void MatchOther(const Event& event);
   void Tick(uint64_t tsc);
-  void Rare(const trace::Record& record);
+  // Whether it is an event.
+  bool Rare(const trace::Record& record);
   void AppendFolded(const FoldedPart& part);
   void EndFolded();
 
@@ -171,18 +167,18 @@ class HeapMatcher {
   void FreeIn(const Event& event, const LiveTable::Hint& hint);
   // What it asks for, as far as an object can have it.
   uint64_t BytesOf(const Event& event) const {
-    return event.flags & kEventLarge ? std::min(block_->BytesOf(event), LiveObject::kMostBytes) : event.bytes;
+    return std::min(block_->BytesOf(event), LiveObject::kMostBytes);
   }
 
   uint64_t LatestTime(const Event& event) const { return block_->LatestTime(event, stamp_); }
 
-  void End(const LiveObject& object, Pool pool, const Parts* parts);
+  void End(const LiveObject& object, const Parts* parts);
   void EndLive(uint64_t address, PackedObject object);
   void AppendTag(const LiveObject& object, bool is_tensor);
   void Tag(PackedObject* object, bool is_tensor);
   void AppendPlaces(uint32_t moment);
   void AppendRetained();
-  void AppendRetained(const LiveObject& object, Pool pool, const Parts* parts);
+  void AppendRetained(const LiveObject& object, const Parts* parts);
   [[gnu::always_inline]] void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth,
                                      uint64_t bytes, uint8_t rate) {
     const Change change{stack, birth, static_cast<uint32_t>(bytes), kind, pool, rate, 0};
@@ -217,8 +213,8 @@ class HeapMatcher {
   size_t label_next_ = 0;
   size_t snapshot_next_ = 0;
   uint8_t birth_flags_ = kNoLabel & (0xff << kObjectLabelShift);  // of what is born now
-  Birth heap_birth_ = {};
-  Birth python_birth_ = {};
+  Births heap_births_ = {};
+  Births python_births_ = {};
   uint64_t next_tick_ = 0;
   // Where Match() is.
   const EventBlock* block_ = nullptr;

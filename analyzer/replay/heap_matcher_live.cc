@@ -6,13 +6,13 @@ namespace plateau::replay {
 // Appends everything live, where it lies.
 void HeapMatcher::AppendPlaces(uint32_t moment) {
   if (!options_.on_snapshot) return;
-  const auto append = [&](uint64_t address, PackedObject packed, Pool pool) {
+  const auto append = [&](uint64_t address, PackedObject packed) {
     const LiveObject object = packer_.Unpack(packed);
-    out_.Append({object.stack, moment, 0, ChangeKind::kPlaced, pool, object.rate, 0},
+    out_.Append({object.stack, moment, 0, ChangeKind::kPlaced, object.pool, object.rate, 0},
                 {.bytes = object.bytes, .address = address, .label = 0});
   };
-  live_.ForEach([&](uint64_t address, PackedObject object) { append(address, object, Pool::kHeap); });
-  python_.ForEach([&](uint64_t address, PackedObject object) { append(address, object, Pool::kPython); });
+  live_.ForEach(append);
+  python_.ForEach(append);
   mappings_.AppendPlaces(moment);
 }
 
@@ -25,26 +25,24 @@ void HeapMatcher::AppendRetained() {
   if (!options_.on_retained) return;
   for (const auto& [stream, limbo] : limbo_) {  // between the halves of a realloc, or killed there
     if (limbo.is_valid) {
-      AppendRetained(limbo.object, Pool::kHeap, limbo.parts.empty() ? nullptr : &limbo.parts);
+      AppendRetained(limbo.object, limbo.parts.empty() ? nullptr : &limbo.parts);
     }
   }
   live_.ForEach([this](uint64_t address, PackedObject packed) {
     const LiveObject object = packer_.Unpack(packed);
-    AppendRetained(object, Pool::kHeap, object.Has(kObjectParts) ? &parts_.find(address)->second : nullptr);
+    AppendRetained(object, object.Has(kObjectParts) ? &parts_.find(address)->second : nullptr);
   });
-  python_.ForEach([this](uint64_t, PackedObject object) {
-    AppendRetained(packer_.Unpack(object), Pool::kPython, nullptr);
-  });
+  python_.ForEach([this](uint64_t, PackedObject object) { AppendRetained(packer_.Unpack(object), nullptr); });
   mappings_.AppendRetained();
 }
 
-void HeapMatcher::AppendRetained(const LiveObject& object, Pool pool, const Parts* parts) {
+void HeapMatcher::AppendRetained(const LiveObject& object, const Parts* parts) {
   const uint8_t bits = static_cast<uint8_t>(object.flags >> kObjectLabelShift);
   Change change{object.stack,
                 object.birth,
                 0,
                 ChangeKind::kRetained,
-                pool,
+                object.pool,
                 object.rate,
                 object.Has(kObjectTensor) ? uint8_t{kChangeTensor} : uint8_t{0}};
   ChangeDetail detail{.bytes = object.bytes,

@@ -27,7 +27,7 @@ void HeapMatcher::StartRealloc(const Event& e) {
 void HeapMatcher::EndLimbo(Limbo* limbo) {
   if (!limbo->is_valid) return;
   limbo->is_valid = false;
-  End(limbo->object, Pool::kHeap, limbo->parts.empty() ? nullptr : &limbo->parts);
+  End(limbo->object, limbo->parts.empty() ? nullptr : &limbo->parts);
 }
 
 void HeapMatcher::CancelRealloc() {
@@ -53,12 +53,12 @@ void HeapMatcher::FinishRealloc(const Event& e) {
   const LiveObject object = limbo.object;
   Parts& parts = limbo.parts;  // in place: most have one, and the memory for it is there
   if (parts.empty()) parts.push_back({object.stack, object.birth, object.bytes});
-  Resize(object, bytes, e.stack, &parts);
+  Resize(object, bytes, block_->StackOf(e), &parts);
   PackedObject* const place = MakeRoom(e);
   const bool has_parts = parts.size() > 1;
   const auto kept = static_cast<uint8_t>(object.flags & ~(kObjectParts | kObjectDoomed));
   const uint8_t flags = has_parts ? kept | kObjectParts : kept;
-  *place = packer_.Pack({bytes, object.stack, object.birth, rates_.current(), flags});
+  *place = packer_.Pack({bytes, object.stack, object.birth, rates_.current(), flags, object.pool});
   CheckDoomed(e, place);
   if (has_parts) parts_[e.address] = std::move(parts);
   parts.clear();

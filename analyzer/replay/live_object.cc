@@ -5,23 +5,22 @@
 
 namespace plateau::replay {
 
-ObjectPacker::Births ObjectPacker::BirthsOf(uint32_t birth, uint8_t rate, uint8_t flags) {
+std::optional<uint32_t> ObjectPacker::NumberOf(const Era& era) {
   constexpr size_t kMostEras = size_t{1} << PackedObject::kEraBits;
-  constexpr uint64_t kBytesEnd = uint64_t{1} << PackedObject::kBytesBits;
-  const uint64_t key = uint64_t{birth} << 16 | uint64_t{rate} << 8 | flags;
-  if (const auto it = numbers_.find(key); it != numbers_.end()) return {it->second, kBytesEnd};
+  const uint64_t key = uint64_t{era.birth} << 32 | uint64_t{static_cast<uint8_t>(era.pool)} << 16 |
+                       uint64_t{era.rate} << 8 | era.flags;
+  if (const auto it = numbers_.find(key); it != numbers_.end()) return it->second;
   if (free_eras_.empty()) {
-    if (eras_.size() == kMostEras) return {};
+    if (eras_.size() == kMostEras) return std::nullopt;
     free_eras_.push_back(static_cast<uint32_t>(eras_.size()));
     eras_.emplace_back();
-    flags_.emplace_back();
   }
   const uint32_t number = free_eras_.back();
   free_eras_.pop_back();
-  eras_[number] = {uint64_t{birth} << 32, uint64_t{rate} << kRateShift};
-  flags_[number] = flags;
+  eras_[number] = era;
   numbers_.emplace(key, number);
-  return {number, kBytesEnd};
+  on_era_(number, era);
+  return number;
 }
 
 void ObjectPacker::ReuseEras(const std::vector<bool>& used) {
@@ -36,9 +35,11 @@ void ObjectPacker::ReuseEras(const std::vector<bool>& used) {
 
 PackedObject ObjectPacker::Pack(const LiveObject& object) {
   constexpr uint8_t kSpecial = kObjectTensor | kObjectParts | kObjectDoomed;
-  if ((object.flags & kSpecial) == 0 && Fits(object.stack)) {
-    const Births births = BirthsOf(object.birth, object.rate, object.flags);
-    if (object.bytes < births.bytes_end) return PackedObject::Plain(births.era, object.bytes, object.stack);
+  const bool fits =
+      object.bytes >> PackedObject::kBytesBits == 0 && object.stack >> PackedObject::kStackBits == 0;
+  if ((object.flags & kSpecial) == 0 && fits) {
+    const auto era = NumberOf({object.birth, object.rate, object.flags, object.pool});
+    if (era.has_value()) return PackedObject::Plain(*era, object.bytes, object.stack);
   }
   if (free_.empty()) {
     kept_.push_back(object);

@@ -52,7 +52,10 @@ void LiveTable::RebuildRegions() {
                        [](const Page& page) { return page.live == 0; });
   };
   size_t kept = 0;
-  for (size_t k = 0; k < regions_.size(); ++k) kept += regions_[k].number != 0 && !is_empty(regions_[k]);
+  for (size_t k = 0; k < regions_.size(); ++k) {
+    PrefetchPagesAhead(k);
+    kept += regions_[k].number != 0 && !is_empty(regions_[k]);
+  }
   const size_t slots = std::bit_ceil(std::max(4 * kept, kFewestSlots));
   const ZeroedArray<Region> old = std::exchange(regions_, ZeroedArray<Region>(slots));
   mask_ = slots - 1;
@@ -92,6 +95,7 @@ void LiveTable::MakeRoom(Page* page) {
   if (size_class != old.size_class) {
     page->group = TakeGroup(size_class);
     page->size_class = static_cast<uint8_t>(size_class);
+    page->capacity = kCapacities[size_class];
   }
   PackedObject* next = page->group;
   old.ForEachPlace([&](unsigned key, const PackedObject& object) {

@@ -73,7 +73,7 @@ class LiveTable {
       spot.page_ = address;
       return spot;
     }
-    Page* const page = hint.epoch_ == epoch_ ? hint.page_ : FindPage(address);
+    Page* const page = IsGood(hint) ? hint.page_ : FindPage(address);
     if (page == nullptr || !page->Has(KeyOf(address))) return spot;
     PackedObject* const object = page->group + page->RankOf(KeyOf(address));
     if (object->is_none()) return spot;
@@ -85,25 +85,39 @@ class LiveTable {
   // nullptr when there is none.
   PackedObject* Find(uint64_t address) { return Look(address).object; }
 
+  // The place for an object, which is for the caller to write. When there is one, `end_old` is called with it
+  // first. The address must not be 0.
+  template <typename EndOld>
+  [[gnu::always_inline]] PackedObject* PlaceFor(uint64_t address, const Hint& hint, EndOld&& end_old) {
+    address &= kAddressMask;
+    PackedObject* object;
+    if (IsOdd(address)) [[unlikely]] {
+      const Place place = FindOrAddOdd(address);
+      object = place.object;
+      if (place.is_new) return object;
+    } else {
+      Page& page = IsGood(hint) ? *hint.page_ : FindOrAddPage(address);
+      const unsigned key = KeyOf(address);
+      if (!page.Has(key)) return AddPlace(&page, key);
+      object = page.group + page.RankOf(key);
+      if (object->is_none()) [[likely]] {
+        ++page.live;
+        ++size_;
+        return object;
+      }
+    }
+    end_old(*object);
+    return object;
+  }
   struct Place {
     PackedObject* object;
     bool is_new;  // then it is for the caller to write
   };
-  // The address must not be 0.
   Place FindOrAdd(uint64_t address) { return FindOrAdd(address, Hint()); }
-  [[gnu::always_inline]] Place FindOrAdd(uint64_t address, const Hint& hint) {
-    address &= kAddressMask;
-    if (IsOdd(address)) [[unlikely]]
-      return FindOrAddOdd(address);
-    Page& page = hint.epoch_ == epoch_ ? *hint.page_ : FindOrAddPage(address);
-    const unsigned key = KeyOf(address);
-    if (!page.Has(key)) return {AddPlace(&page, key), true};
-    PackedObject* const object = page.group + page.RankOf(key);
-    if (!object->is_none()) [[unlikely]]
-      return {object, false};
-    ++page.live;
-    ++size_;
-    return {object, true};
+  Place FindOrAdd(uint64_t address, const Hint& hint) {
+    bool is_new = true;
+    PackedObject* const object = PlaceFor(address, hint, [&is_new](PackedObject) { is_new = false; });
+    return {object, is_new};
   }
 
   [[gnu::always_inline]] void Erase(const Spot& spot) {
@@ -113,7 +127,7 @@ class LiveTable {
     *spot.object = PackedObject();
     --page->live;
     --size_;
-    if (page->live == 0 && kCapacities[page->size_class] > kLargestEmpty) [[unlikely]]
+    if (page->live == 0 && page->capacity > kLargestEmpty) [[unlikely]]
       DropGroup(page);
   }
 
@@ -148,6 +162,7 @@ class LiveTable {
   void ForEach(Visit&& visit) const {
     if (size_ == 0) return;
     for (size_t i = 0; i < regions_.size(); ++i) {
+      PrefetchPagesAhead(i);
       const Region& region = regions_[i];
       for (size_t k = 0; region.number != 0 && k < kPagesPerRegion; ++k) {
         if (region.pages[k].live == 0) continue;
@@ -184,6 +199,7 @@ class LiveTable {
     uint16_t live;  // objects that are alive
     uint8_t places;
     uint8_t size_class;  // of the group
+    uint8_t capacity;    // which is that of the class
 
     bool Has(unsigned key) const { return (taken[key >> 6] >> (key & 63) & 1) != 0; }
     // How many places come before that of a key.
@@ -208,6 +224,7 @@ class LiveTable {
     Page* pages;
   };
 
+  bool IsGood(const Hint& hint) const { return hint.page_ != nullptr && hint.epoch_ == epoch_; }
   static bool IsOdd(uint64_t address) { return (address & ((1 << kKeyShift) - 1)) != 0; }
   static unsigned KeyOf(uint64_t address) {
     return static_cast<unsigned>((address & (kPageBytes - 1)) >> kKeyShift);
@@ -227,12 +244,19 @@ class LiveTable {
     Page* const found = FindPage(address);
     return found != nullptr ? *found : AddRegion(address);
   }
+  // For walks over all regions, of which number `i` is at hand.
+  void PrefetchPagesAhead(size_t i) const {
+    constexpr size_t kDistance = 8;
+    if (i + kDistance >= regions_.size() || regions_[i + kDistance].number == 0) return;
+    const Page* const pages = regions_[i + kDistance].pages;
+    for (size_t k = 0; k < kPagesPerRegion; k += 2) PrefetchForWriting(pages + k);  // two in a cache line
+  }
   Page& AddRegion(uint64_t address);
   void RebuildRegions();
 
   // A place for an object that has none yet; the caller writes it.
   [[gnu::always_inline]] PackedObject* AddPlace(Page* page, unsigned key) {
-    if (page->places == kCapacities[page->size_class]) [[unlikely]]
+    if (page->places == page->capacity) [[unlikely]]
       MakeRoom(page);
     const size_t rank = page->RankOf(key);
     for (size_t i = page->places; i > rank; --i) page->group[i] = page->group[i - 1];

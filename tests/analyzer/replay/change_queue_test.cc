@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "analyzer/replay/live_object.h"
+
 namespace plateau::replay {
 namespace {
 
@@ -19,7 +21,7 @@ Change Numbered(uint32_t number) {
 uint32_t TakeAll(ChangeQueue* queue) {
   uint32_t next = 0;
   while (const ChangeBatch* batch = queue->Take()) {
-    for (size_t i = 0; i < batch->size; ++i) EXPECT_EQ(batch->changes[i].bytes, next++);
+    for (size_t i = 0; i < batch->size; ++i) EXPECT_EQ(batch->others.at(batch->words[i]).bytes, next++);
     queue->Return();
   }
   return next;
@@ -61,8 +63,36 @@ TEST(ChangeQueueTest, WhatAChangePointsToIsInItsBatch) {
   const ChangeBatch* second = queue.Take();
   ASSERT_NE(second, nullptr);
   ASSERT_EQ(second->size, 2u);
-  EXPECT_EQ(second->folds.at(second->changes[0].bytes).stack, 9u);
-  EXPECT_EQ(second->BytesOf(second->changes[1]), uint64_t{1} << 40);
+  EXPECT_EQ(second->folds.at(second->others.at(second->words[0]).bytes).stack, 9u);
+  EXPECT_EQ(second->BytesOf(second->others.at(second->words[1])), uint64_t{1} << 40);
+}
+
+TEST(ChangeQueueTest, WordsOfObjectsAndOtherChangesKeepTheirOrder) {
+  constexpr uint32_t kChanges = 3 * ChangeBatch::kChanges;
+  ChangeQueue queue;
+  ChangeWriter writer(&queue);
+  for (uint32_t i = 0; i < kChanges; ++i) {
+    if (i % 7 == 3) {
+      writer.Append(Numbered(i));
+    } else {
+      writer.AppendWord(PackedObject::Plain(i % 5, i, 9).word() | (i % 2 == 0 ? PackedObject::kDied : 0));
+    }
+  }
+  writer.Close();
+  uint32_t next = 0;
+  while (const ChangeBatch* batch = queue.Take()) {
+    for (size_t k = 0; k < batch->size; ++k, ++next) {
+      const PackedObject object(batch->words[k]);
+      ASSERT_EQ(object.is_plain(), next % 7 != 3);
+      ASSERT_EQ(object.is_plain() ? object.bytes() : batch->others.at(batch->words[k]).bytes, next);
+      if (!object.is_plain()) continue;
+      ASSERT_EQ(object.era(), next % 5);
+      ASSERT_EQ(object.has_died(), next % 2 == 0);
+      ASSERT_EQ(object.stack(), 9u);
+    }
+    queue.Return();
+  }
+  EXPECT_EQ(next, kChanges);
 }
 
 TEST(ChangeQueueTest, WhoWouldWaitDoesOtherWorkFirst) {

@@ -46,6 +46,42 @@ free address=0x100
   EXPECT_EQ(peak[3], 0);
 }
 
+// The peak is noted when growth ends, not at each step of it: shares must be those of that moment, wherever
+// in a run of births and ends it lies.
+TEST(HeapReplayTest, SharesOfThePeakAreThoseOfASimpleCount) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    std::string text;
+    std::map<uint64_t, std::pair<uint32_t, uint64_t>> live;  // stack, bytes by address
+    std::map<uint32_t, double> held, held_at_peak;
+    double now = 0, peak = 0;
+    const auto births = 30 + random() % 50;  // of 100
+    for (int i = 0; i < 400; ++i) {
+      const uint64_t address = 0x1000 + 16 * (random() % 300);
+      const auto it = live.find(address);
+      if (it == live.end() && random() % 100 < births) {
+        const uint64_t bytes = random() % (i % 10 == 0 ? 300'000 : 1000);
+        const uint32_t stack = 1 + static_cast<uint32_t>(random() % 3);
+        absl::StrAppend(&text, "alloc address=", address, " bytes=", bytes, " stack=", stack, "\n");
+        live[address] = {stack, bytes};
+        held[stack] += static_cast<double>(bytes);
+        now += static_cast<double>(bytes);
+      } else if (it != live.end()) {
+        absl::StrAppend(&text, "free address=", address, "\n");
+        held[it->second.first] -= static_cast<double>(it->second.second);
+        now -= static_cast<double>(it->second.second);
+        live.erase(it);
+      }
+      if (now > peak) peak = now, held_at_peak = held;
+    }
+    const Replayed r = Replay(text);
+    ASSERT_EQ(r.peak_bytes, peak) << "seed " << seed;
+    for (const StackRow& row : r.stacks) {
+      ASSERT_EQ(row.peak_bytes, held_at_peak[row.site]) << "seed " << seed;
+    }
+  }
+}
+
 TEST(HeapReplayTest, SizesBeyondFourGibibytesAreExact) {
   const Replayed r = Replay(R"(
 @10 alloc address=0x100000 bytes=5000000000 stack=1
@@ -61,6 +97,25 @@ TEST(HeapReplayTest, SizesBeyondFourGibibytesAreExact) {
   EXPECT_EQ(Live(r, 3), 4294967295.0);
   EXPECT_EQ(r.flows.at({1, 1}).free_bytes, 5000000000.0);
   EXPECT_EQ(r.buckets[0].live_bytes, 9294967296.0);
+}
+
+// Where an object no longer fits into a word, and where its size no longer fits into an event.
+TEST(HeapReplayTest, SizesAroundThoseOfWordsAreExact) {
+  for (const uint64_t bytes : {uint64_t{1} << PackedObject::kBytesBits, uint64_t{1} << 32,
+                               uint64_t{1} << (64 - PackedObject::kStackBits)}) {
+    const Replayed r = Replay(
+        absl::StrCat("@10 alloc address=0x100 bytes=", bytes - 1, " stack=1\n",
+                     "@10 alloc address=0x200 bytes=", bytes, " stack=2\n",
+                     "@10 alloc address=0x300 bytes=", bytes + 1, " stack=3\n", "@20 free address=0x200\n",
+                     "@20 alloc address=0x200 bytes=", bytes, " stack=1\n"),
+        {15});
+    const double size = static_cast<double>(bytes);
+    EXPECT_EQ(Live(r, 1), 2 * size - 1);
+    EXPECT_EQ(Live(r, 2), 0);
+    EXPECT_EQ(Live(r, 3), size + 1);
+    EXPECT_EQ(r.peak_bytes, 3 * size);
+    EXPECT_EQ(r.flows.at({2, 1}).free_bytes, size);
+  }
 }
 
 TEST(HeapReplayTest, FreeOfUnknownAddressIsCounted) {

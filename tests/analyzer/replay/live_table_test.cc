@@ -42,7 +42,7 @@ void CompareWithMap(uint64_t step, bool is_ahead) {
       table.Erase(spot);
       truth.erase(it);
     } else {
-      const uint64_t number = random() >> 2;
+      const uint64_t number = random() >> 20;  // as many as there are places
       const LiveTable::Place place = table.FindOrAdd(address, old_hint);
       ASSERT_TRUE(place.is_new);
       *place.object = Numbered(number);
