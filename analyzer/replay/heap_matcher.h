@@ -42,9 +42,10 @@ struct MatchTotals {
 
 class HeapMatcher {
  public:
-  // All must outlive this object. Of the options it uses those about time.
+  // All must outlive this object. Of the options it uses those about time. By `ahead` another thread may
+  // prepare memory for live objects.
   HeapMatcher(const reader::TraceReader& reader, const Definitions* definitions, const ReplayOptions* options,
-              ChangeQueue* queue);
+              ChangeQueue* queue, PagesAhead* ahead);
 
   void Match(const EventRun& run);
   // Call once after the last run.

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/pages_ahead.h"
 #include "analyzer/base/progress.h"
 #include "analyzer/replay/change_queue.h"
 #include "analyzer/replay/event_source.h"
@@ -14,10 +15,11 @@ namespace plateau::replay {
 ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& definitions,
                         const ReplayOptions& options) {
   EventSource source(reader, options.threads);
-  ChangeQueue queue([&source] { return source.DecodeAhead(); });
+  PagesAhead objects_ahead;
+  ChangeQueue queue([&] { return source.DecodeAhead() || objects_ahead.Prepare(); });
   MatchTotals matched;
   std::thread matching([&] {
-    HeapMatcher matcher(reader, &definitions, &options, &queue);
+    HeapMatcher matcher(reader, &definitions, &options, &queue, &objects_ahead);
     Progress progress(absl::StrCat("replaying ", reader.path()), definitions.event_count);
     source.ForEachRun([&](const EventRun& run) {
       matcher.Match(run);

@@ -134,9 +134,11 @@ char* LiveTable::TakeFromSlab(size_t bytes) {
     slabs_.emplace_back(size);
     slab_used_ = (alignof(Page) - reinterpret_cast<uintptr_t>(slabs_.back().data())) % alignof(Page);
     is_large_ = capacity_bytes() > kLargeBytes;
+    if (ahead_ != nullptr) ahead_->Begin(slabs_.back().data(), size);
   }
   char* const taken = slabs_.back().data() + slab_used_;
   slab_used_ += bytes;
+  if (ahead_ != nullptr) ahead_->Use(taken + bytes);
   return taken;
 }
 
