@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -76,7 +77,7 @@ class alignas(128) EventBlock {
 
   uint32_t stream() const { return stream_; }
   size_t size() const { return size_; }
-  const Event* events() const { return events_.data(); }
+  const Event* events() const { return events_.get(); }
   // The first is that of event 0 when it has none of its own. All others belong to events with kEventTimed.
   const std::vector<Stamp>& stamps() const { return stamps_; }
   // Which stamp the first event has.
@@ -108,6 +109,8 @@ class alignas(128) EventBlock {
   [[gnu::always_inline]] void TakeRecordsBy();
   template <trace::RecordReader::Walk kWalk>
   PLATEAU_FOR_BMI2 void TakeRecordsByPext();
+  // Room for so many events, of which the first `used` stay.
+  void MakeRoom(size_t events, size_t used);
   // `out` is where the next event goes; returns where it goes after there is room again.
   Event* Grow(Event* out);
   void AddRare(const trace::Record& record, Event** out);
@@ -117,7 +120,8 @@ class alignas(128) EventBlock {
   uint32_t stream_ = 0;
   uint64_t last_tsc_ = 0;  // when it was sealed; 0 when it never was
   size_t size_ = 0;
-  std::vector<Event> events_;  // room; the first size_ count
+  size_t room_ = 0;
+  std::unique_ptr<Event[]> events_;  // the first size_ count, and no other was ever written
   std::vector<Stamp> stamps_;
   std::vector<Large> large_;
   std::vector<trace::Record> records_;

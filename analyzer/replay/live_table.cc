@@ -10,8 +10,10 @@ namespace {
 constexpr size_t kLargeBytes = 512 << 10;
 
 constexpr size_t kFewestSlots = 256;  // of the table of regions
+// Slabs of doubling size, until tables are large: what is not used of the last one takes no memory.
 constexpr size_t kFirstSlabBytes = 32 << 10;
-constexpr size_t kLargestSlabBytes = 64 << 20;  // what is not used of it takes no memory
+constexpr size_t kLargestSmallSlabBytes = 1 << 20;
+constexpr size_t kLargeSlabBytes = 64 << 20;
 
 // Memory that nobody uses begins with a pointer to the next of its size.
 template <typename T>
@@ -128,8 +130,8 @@ void LiveTable::ReturnGroup(size_t size_class, PackedObject* group) {
 char* LiveTable::TakeFromSlab(size_t bytes) {
   static_assert(sizeof(Page) % alignof(Page) == 0 && 4 * sizeof(PackedObject) == alignof(Page));
   if (slabs_.empty() || slab_used_ + bytes > slabs_.back().size()) {
-    const size_t size =
-        slabs_.empty() ? kFirstSlabBytes : std::min(2 * slabs_.back().size(), kLargestSlabBytes);
+    const size_t last = slabs_.empty() ? kFirstSlabBytes / 2 : slabs_.back().size();
+    const size_t size = last < kLargestSmallSlabBytes ? 2 * last : kLargeSlabBytes;
     if (!slabs_.empty()) slab_bytes_ += slabs_.back().size();
     slabs_.emplace_back(size);
     slab_used_ = (alignof(Page) - reinterpret_cast<uintptr_t>(slabs_.back().data())) % alignof(Page);
