@@ -6,6 +6,7 @@
 #include <string_view>
 #include <thread>
 
+#include "analyzer/base/other_core.h"
 #include "preload/trace/decoder.h"
 #include "preload/trace/format.h"
 
@@ -82,7 +83,10 @@ void CheckAll(const InputFile& file, std::vector<Link>* row, Progress* progress)
   const size_t threads =
       std::min<size_t>(std::thread::hardware_concurrency(), row->size() / kBlocksForAThread);
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+  for (size_t i = 1; i < threads; ++i) {
+    helpers.emplace_back(work);
+    SendToOtherCore(helpers.back().native_handle());
+  }
   work();
   for (std::thread& helper : helpers) helper.join();
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/other_core.h"
 #include "analyzer/base/progress.h"
 #include "analyzer/replay/harvest.h"
 #include "analyzer/replay/left_out_marks.h"
@@ -91,7 +92,10 @@ class Collector {
       }
     };
     std::vector<std::thread> helpers;
-    for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
+    for (int i = 1; i < threads; ++i) {
+      helpers.emplace_back(work);
+      SendToOtherCore(helpers.back().native_handle());
+    }
     work();
     for (std::thread& helper : helpers) helper.join();
     Finish();

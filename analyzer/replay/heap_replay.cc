@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/other_core.h"
 #include "analyzer/base/pages_ahead.h"
 #include "analyzer/base/progress.h"
 #include "analyzer/replay/change_queue.h"
@@ -28,6 +29,7 @@ ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& de
     matcher.Finish();
     matched = matcher.totals();
   });
+  SendToOtherCore(matching.native_handle());
   HeapAccounts accounts(reader, &definitions, &options);
   while (const ChangeBatch* batch = queue.Take()) {
     accounts.Apply(*batch);

@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/other_core.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/ledger_samples.h"
 #include "analyzer/report/series_feeder.h"
@@ -372,6 +373,7 @@ absl::StatusOr<std::unique_ptr<ProcessPass>> Analyze(const std::string& path, re
   // Sites are judged while symbols are read.
   verdict::SiteJudging judging(&input);
   std::jthread helper([&judging] { judging.Work(); });
+  SendToOtherCore(helper.native_handle());
   for (size_t site = 0; site < pass->series->site_count(); ++site) {
     input.site_traits.push_back(pass->series->Traits(site));
   }

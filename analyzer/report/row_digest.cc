@@ -4,6 +4,7 @@
 #include <thread>
 #include <tuple>
 
+#include "analyzer/base/other_core.h"
 #include "analyzer/report/process_pass.h"
 
 namespace plateau::report {
@@ -120,7 +121,10 @@ RowDigest DigestRows(const ProcessPass& pass, int threads) {
     parts[part].AddRows(rows * part / parts.size(), rows * (part + 1) / parts.size());
   };
   std::vector<std::thread> helpers;
-  for (size_t part = 1; part < parts.size(); ++part) helpers.emplace_back(work, part);
+  for (size_t part = 1; part < parts.size(); ++part) {
+    helpers.emplace_back(work, part);
+    SendToOtherCore(helpers.back().native_handle());
+  }
   work(0);
   for (std::thread& helper : helpers) helper.join();
   for (size_t part = 1; part < parts.size(); ++part) parts[0].Add(parts[part]);
