@@ -123,9 +123,11 @@ const uint64_t* HeapAccounts::ApplyPlainRun(const uint64_t* c, const uint64_t* e
     if (!object.is_plain()) [[unlikely]]
       break;
     const BornIn& era = eras_[object.era()];
-    const uint32_t row = stacks_.FindRow(pool, object.stack());
-    if (era.source != source || StackIndex::IsNoRow(row)) [[unlikely]]
+    if (era.source != source) [[unlikely]]
       break;
+    uint32_t row = stacks_.FindRow(pool, object.stack());
+    if (StackIndex::IsNoRow(row)) [[unlikely]]
+      row = RowOf(pool, object.stack());
     const bool is_done = object.has_died() ? TryDied<kIsObserved>(row, object.bytes(), era.birth, &levels)
                                            : TryBorn<kIsObserved>(row, object.bytes(), &levels);
     if (!is_done) [[unlikely]]
@@ -167,6 +169,13 @@ void HeapAccounts::ApplyOne(const Change& change, const ChangeBatch& batch) {
   }
 }
 
+// What is retained are rows all over the table.
+void HeapAccounts::PrefetchBehind(const std::vector<Change>& others, size_t i) {
+  if (!stacks_.is_large() || others.size() - i <= kIndexDistance) return;
+  stacks_.PrefetchIndex(others[i + kIndexDistance].stack);
+  stacks_.PrefetchRow(others[i + kRowDistance].stack);
+}
+
 void HeapAccounts::Apply(const ChangeBatch& batch) {
   stacks_.rows().MakeRoomForPeaks(batch.size);
   const uint64_t* const end = batch.words.get() + batch.size;
@@ -174,7 +183,12 @@ void HeapAccounts::Apply(const ChangeBatch& batch) {
     c = ApplyPlain(c, end);
     if (c == end) break;
     const PackedObject object(*c);
-    ApplyOne(object.is_plain() ? ChangeOf(object) : batch.others[*c], batch);
+    if (object.is_plain()) {
+      ApplyOne(ChangeOf(object), batch);
+    } else {
+      PrefetchBehind(batch.others, *c);
+      ApplyOne(batch.others[*c], batch);
+    }
     ++c;
   }
 }

@@ -63,6 +63,8 @@ class HeapAccounts {
   [[gnu::always_inline]] bool TryDied(uint32_t row, uint32_t bytes, uint32_t birth, Levels* levels);
   // What the word of a plain object says.
   Change ChangeOf(PackedObject object) const;
+  // Loads what changes some places behind `i` need.
+  void PrefetchBehind(const std::vector<Change>& others, size_t i);
   // Applies any change.
   void ApplyOne(const Change& change, const ChangeBatch& batch);
   void AddToPool(Pool pool, double bytes);
