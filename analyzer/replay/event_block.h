@@ -121,7 +121,7 @@ class alignas(128) EventBlock {
   uint64_t last_tsc_ = 0;  // when it was sealed; 0 when it never was
   size_t size_ = 0;
   size_t room_ = 0;
-  std::unique_ptr<Event[]> events_;  // the first size_ count, and no other was ever written
+  std::unique_ptr<Event[]> events_;  // the first size_ count
   std::vector<Stamp> stamps_;
   std::vector<Large> large_;
   std::vector<trace::Record> records_;
