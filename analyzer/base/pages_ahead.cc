@@ -5,29 +5,39 @@
 #include <algorithm>
 
 namespace plateau {
+namespace {
 
-void PagesAhead::Begin(const void* memory, size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  begin_ = reinterpret_cast<uintptr_t>(memory);
-  next_ = begin_;
-  end_ = begin_ + bytes;
-  Use(memory);
+constexpr uintptr_t kPageBytes = 4096;
+
+// Whole pages alone. Before Linux 5.14 it fails, and touching does what it always did.
+void Populate(uintptr_t begin, uintptr_t end) {
+  begin = (begin + kPageBytes - 1) / kPageBytes * kPageBytes;
+  end = end / kPageBytes * kPageBytes;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
-bool PagesAhead::Prepare() {
-  uintptr_t page;
-  {
-    const std::lock_guard lock(mutex_);
-    const uintptr_t used = used_.load(std::memory_order_relaxed);
-    if (used < begin_ + kWorthIt) return false;
-    page = std::max(next_, (used + kPageBytes - 1) / kPageBytes * kPageBytes);
-    if (page > used + kDistance || page >= end_ || end_ - page < kPageBytes) return false;
-    next_ = page + kPageBytes;
-  }
-  if (madvise(reinterpret_cast<void*>(page), kPageBytes, MADV_POPULATE_WRITE) == 0) return true;
-  const std::lock_guard lock(mutex_);
-  if (page >= begin_ && page < end_) end_ = begin_;  // it will not work with the next one either
-  return false;
+}  // namespace
+
+void PagesAhead::MakeReady(uintptr_t place) {
+  uintptr_t ready = ready_.load(std::memory_order_relaxed);
+  uintptr_t next;
+  bool is_jump;
+  do {
+    if (place < ready) return;  // by another thread
+    is_jump = place - ready > kLongestStep;
+    next = place / kPageBytes * kPageBytes + (is_jump ? kPageBytes : kPieceBytes);
+    if (next >= end_) next = kNever;
+  } while (!ready_.compare_exchange_weak(ready, next, std::memory_order_relaxed));
+  if (!is_jump) Populate(ready, std::min(next, end_));
+}
+
+void PagesAhead::UseAllBefore(const void* end) {
+  const uintptr_t next = std::min(reinterpret_cast<uintptr_t>(end), end_);
+  uintptr_t ready = ready_.load(std::memory_order_relaxed);
+  do {
+    if (next <= ready) return;
+  } while (!ready_.compare_exchange_weak(ready, next, std::memory_order_relaxed));
+  Populate(ready, next);
 }
 
 }  // namespace plateau

@@ -1,45 +1,56 @@
-// Memory that one thread uses from the beginning to the end, made ready ahead of it by threads that would
-// otherwise wait: the kernel clears a page when it is touched first, which takes as long as hundreds of
-// events, and much longer on a virtual machine whose host has to give the page back.
+// Memory that is used from its beginning to its end, made ready some pages ahead: otherwise the kernel is
+// asked for each page when it is touched first, which takes as long as a hundred events.
 //
-//   owner:   ahead.Begin(memory, bytes); ...; ahead.Use(end of what is used); ...
-//   others:  while (there is nothing else to do && ahead.Prepare()) {}
+//   | used ... |  ready   |  reserved ...                      |
+//   begin      ^ Use()    ^ the next piece, as soon as something here is used
 //
-//   | used ... |  ready          |  reserved ...                      |
-//   begin      ^ Use()           ^ Prepare() makes the next page ready, kDistance ahead at most
-//
-// What memory holds never changes by it, so a late Prepare() of memory that was given back meanwhile does no
-// harm. Nothing is done for little memory, nor where the kernel cannot (before Linux 5.14).
+// What memory holds never changes by it. Use that jumps ahead, as numbers in damaged traces do, finds its
+// page as ever, and what was left out stays without memory. Pages are of the common size: huge ones are
+// quicker to get where the machine has them at hand, but many times slower on a virtual machine, whose host
+// takes back those that are free for a while.
 #ifndef PLATEAU_ANALYZER_BASE_PAGES_AHEAD_H_
 #define PLATEAU_ANALYZER_BASE_PAGES_AHEAD_H_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <utility>
 
 namespace plateau {
 
+// May be used on several threads at once; moved and made by one alone.
 class PagesAhead {
  public:
-  static constexpr size_t kPageBytes = 2 << 20;        // a huge page
-  static constexpr size_t kDistance = 2 * kPageBytes;  // how far ahead of what is used
-  static constexpr size_t kWorthIt = kPageBytes / 4;   // that must be used first
+  static constexpr size_t kPieceBytes = 128 << 10;   // that are made ready beyond what is used
+  static constexpr size_t kLongestStep = 512 << 10;  // that is not a jump
 
-  // The owner goes on in other memory, of which nothing is used yet, or in none.
-  void Begin(const void* memory, size_t bytes);
-  // It has used what lies before `end`, and perhaps more.
-  void Use(const void* end) { used_.store(reinterpret_cast<uintptr_t>(end), std::memory_order_relaxed); }
+  PagesAhead() = default;  // of no memory
+  // The memory must be whole pages of zeros that nobody touched; others are left as they are.
+  PagesAhead(const void* memory, size_t bytes)
+      : ready_(reinterpret_cast<uintptr_t>(memory)), end_(reinterpret_cast<uintptr_t>(memory) + bytes) {}
+  PagesAhead(PagesAhead&& other) noexcept
+      : ready_(other.ready_.exchange(kNever)), end_(std::exchange(other.end_, 0)) {}
+  PagesAhead& operator=(PagesAhead&& other) noexcept {
+    ready_ = other.ready_.exchange(kNever);
+    end_ = std::exchange(other.end_, 0);
+    return *this;
+  }
 
-  // Makes a page ready. False when there is none to be made. From any thread.
-  bool Prepare();
+  // Before what lies at `place` is touched.
+  void Use(const void* place) {
+    if (reinterpret_cast<uintptr_t>(place) >= ready_.load(std::memory_order_relaxed)) [[unlikely]]
+      MakeReady(reinterpret_cast<uintptr_t>(place));
+  }
+  // All that lies before `end` will be touched.
+  void UseAllBefore(const void* end);
 
  private:
-  std::mutex mutex_;
-  uintptr_t begin_ = 0;
-  uintptr_t next_ = 0;  // page to be made ready
+  static constexpr uintptr_t kNever = UINTPTR_MAX;
+
+  [[gnu::noinline]] void MakeReady(uintptr_t place);
+
+  std::atomic<uintptr_t> ready_ = kNever;  // what lies before it is, or was left out
   uintptr_t end_ = 0;
-  std::atomic<uintptr_t> used_ = 0;
 };
 
 }  // namespace plateau

@@ -1,6 +1,7 @@
 #include "analyzer/replay/event_block.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "analyzer/base/status_macros.h"
@@ -17,8 +18,9 @@ absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader:
   large_.clear();
   records_.clear();
   PLATEAU_RETURN_IF_ERROR(reader.Load(ref, &bytes_));
-  const size_t expected = std::min<size_t>(ref.header.record_count, size_t{1} << 20);
-  if (room_ < expected) MakeRoom(expected + expected / 4, 0);
+  // Room for what the block might hold at most: a record has a byte at least and is one event or none.
+  if (room_.size() < bytes_.payload.size()) room_ = ZeroedArray<Event>(bytes_.payload.size());
+  room_.ReachAll(std::min<size_t>(ref.header.record_count, room_.size()));
   stamps_.push_back({0, bytes_.header.first_tsc});
   using Walk = trace::RecordReader::Walk;
   if (trace::IsHeapOnly(bytes_.header)) {  // no nodes to be passed by
@@ -47,19 +49,15 @@ template <trace::RecordReader::Walk kWalk, typename Join>
 [[gnu::always_inline]] inline void EventBlock::TakeRecordsBy() {
   trace::RecordReader records(bytes_.header, bytes_.payload);
   trace::Record record;
-  Event* out = events_.get();
-  Event* limit = out + room_;
+  Event* const events = room_.data();
+  Event* out = events;
   while (true) {
     records.TakeHotBy<Join, kWalk>([&](const trace::HotRecord& hot) __attribute__((always_inline)) {
-      if (out == limit) [[unlikely]] {
-        out = Grow(out);
-        limit = events_.get() + room_;
-      }
       uint64_t bytes = hot.bytes, stack = hot.stack;
       unsigned flags = hot.is_realloc ? kEventRealloc : 0;
       if (hot.has_time) {
         flags |= kEventTimed;
-        stamps_.push_back({static_cast<uint64_t>(out - events_.get()), hot.tsc});
+        stamps_.push_back({static_cast<uint64_t>(out - events), hot.tsc});
       }
       if (!Event::Fits(bytes, hot.stack)) [[unlikely]] {
         flags |= kEventLarge;
@@ -69,26 +67,10 @@ template <trace::RecordReader::Walk kWalk, typename Join>
       *out++ = Event::Of(hot.address, hot.kind, flags, bytes, stack);
     });
     if (!records.Next(&record)) break;
-    if (out == limit) {
-      out = Grow(out);
-      limit = events_.get() + room_;
-    }
     AddRare(record, &out);
   }
-  size_ = static_cast<size_t>(out - events_.get());
-}
-
-Event* EventBlock::Grow(Event* out) {
-  const size_t used = static_cast<size_t>(out - events_.get());
-  MakeRoom(std::max<size_t>(2 * used, 1024), used);
-  return events_.get() + used;
-}
-
-void EventBlock::MakeRoom(size_t events, size_t used) {
-  std::unique_ptr<Event[]> room(new Event[events]);
-  std::copy_n(events_.get(), used, room.get());
-  events_ = std::move(room);
-  room_ = events;
+  size_ = static_cast<size_t>(out - events);
+  assert(size_ <= room_.size());
 }
 
 uint64_t EventBlock::KeepLarge(uint64_t bytes, uint32_t stack) {
@@ -101,7 +83,7 @@ void EventBlock::AddRare(const trace::Record& r, Event** out) {
   const auto add = [&](uint64_t address, uint64_t bytes, uint32_t stack, unsigned flags) {
     if (r.has_time) {
       flags |= kEventTimed;
-      stamps_.push_back({static_cast<uint64_t>(*out - events_.get()), r.tsc});
+      stamps_.push_back({static_cast<uint64_t>(*out - room_.data()), r.tsc});
     }
     if (!Event::Fits(bytes, stack)) {
       flags |= kEventLarge;

@@ -13,10 +13,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "analyzer/base/zeroed_array.h"
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/live_object.h"
 #include "preload/trace/decoder.h"
@@ -77,7 +77,7 @@ class alignas(128) EventBlock {
 
   uint32_t stream() const { return stream_; }
   size_t size() const { return size_; }
-  const Event* events() const { return events_.get(); }
+  const Event* events() const { return room_.data(); }
   // The first is that of event 0 when it has none of its own. All others belong to events with kEventTimed.
   const std::vector<Stamp>& stamps() const { return stamps_; }
   // Which stamp the first event has.
@@ -109,10 +109,6 @@ class alignas(128) EventBlock {
   [[gnu::always_inline]] void TakeRecordsBy();
   template <trace::RecordReader::Walk kWalk>
   PLATEAU_FOR_BMI2 void TakeRecordsByPext();
-  // Room for so many events, of which the first `used` stay.
-  void MakeRoom(size_t events, size_t used);
-  // `out` is where the next event goes; returns where it goes after there is room again.
-  Event* Grow(Event* out);
   void AddRare(const trace::Record& record, Event** out);
   // Keeps what does not fit into an event; returns where.
   uint64_t KeepLarge(uint64_t bytes, uint32_t stack);
@@ -120,8 +116,7 @@ class alignas(128) EventBlock {
   uint32_t stream_ = 0;
   uint64_t last_tsc_ = 0;  // when it was sealed; 0 when it never was
   size_t size_ = 0;
-  size_t room_ = 0;
-  std::unique_ptr<Event[]> events_;  // the first size_ count
+  ZeroedArray<Event> room_;  // of which size_ events count
   std::vector<Stamp> stamps_;
   std::vector<Large> large_;
   std::vector<trace::Record> records_;

@@ -13,7 +13,7 @@ constexpr uint64_t Number(RecordKind kind) { return static_cast<uint64_t>(kind);
 }  // namespace
 
 HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* definitions,
-                         const ReplayOptions* options, ChangeQueue* queue, PagesAhead* ahead)
+                         const ReplayOptions* options, ChangeQueue* queue)
     : definitions_(*definitions),
       options_(*options),
       out_(queue),
@@ -22,7 +22,6 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
       packer_([this](uint32_t number, const Era& era) {
         out_.Append({0, era.birth, number, ChangeKind::kEra, era.pool, era.rate, 0});
       }),
-      live_(ahead),
       is_multi_stream_(reader.streams().size() > 1),
       folded_(options->bucket_ends.size()) {
   Tick(0);

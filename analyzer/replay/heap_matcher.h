@@ -45,7 +45,7 @@ class HeapMatcher {
   // All must outlive this object. Of the options it uses those about time. By `ahead` another thread may
   // prepare memory for live objects.
   HeapMatcher(const reader::TraceReader& reader, const Definitions* definitions, const ReplayOptions* options,
-              ChangeQueue* queue, PagesAhead* ahead);
+              ChangeQueue* queue);
 
   void Match(const EventRun& run);
   // Call once after the last run.

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/other_core.h"
-#include "analyzer/base/pages_ahead.h"
 #include "analyzer/base/progress.h"
 #include "analyzer/replay/change_queue.h"
 #include "analyzer/replay/event_source.h"
@@ -16,11 +15,10 @@ namespace plateau::replay {
 ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& definitions,
                         const ReplayOptions& options) {
   EventSource source(reader, options.threads);
-  PagesAhead objects_ahead;
-  ChangeQueue queue([&] { return source.DecodeAhead() || objects_ahead.Prepare(); });
+  ChangeQueue queue([&] { return source.DecodeAhead(); });
   MatchTotals matched;
   std::thread matching([&] {
-    HeapMatcher matcher(reader, &definitions, &options, &queue, &objects_ahead);
+    HeapMatcher matcher(reader, &definitions, &options, &queue);
     Progress progress(absl::StrCat("replaying ", reader.path()), definitions.event_count);
     source.ForEachRun([&](const EventRun& run) {
       matcher.Match(run);

@@ -33,7 +33,7 @@ void AddSpare(T** first, T* spare) {
 // ---- Regions ----
 
 LiveTable::Page& LiveTable::AddRegion(uint64_t address) {
-  if (2 * (used_regions_ + 1) > regions_.size()) RebuildRegions();
+  if (4 * (used_regions_ + 1) > 3 * regions_.size()) RebuildRegions();
   size_t i = HomeOf(address);
   while (regions_[i].number != 0) i = (i + 1) & mask_;
   Page* pages = TakeSpare(&spare_pages_);
@@ -58,8 +58,9 @@ void LiveTable::RebuildRegions() {
     PrefetchPagesAhead(k);
     kept += regions_[k].number != 0 && !is_empty(regions_[k]);
   }
-  const size_t slots = std::bit_ceil(std::max(4 * kept, kFewestSlots));
+  const size_t slots = std::bit_ceil(std::max(2 * kept + 2, kFewestSlots));
   const ZeroedArray<Region> old = std::exchange(regions_, ZeroedArray<Region>(slots));
+  regions_.ReachAll(slots);
   mask_ = slots - 1;
   shift_ = 64 - std::countr_zero(slots);
   used_regions_ = kept;
@@ -136,11 +137,10 @@ char* LiveTable::TakeFromSlab(size_t bytes) {
     slabs_.emplace_back(size);
     slab_used_ = (alignof(Page) - reinterpret_cast<uintptr_t>(slabs_.back().data())) % alignof(Page);
     is_large_ = capacity_bytes() > kLargeBytes;
-    if (ahead_ != nullptr) ahead_->Begin(slabs_.back().data(), size);
   }
   char* const taken = slabs_.back().data() + slab_used_;
   slab_used_ += bytes;
-  if (ahead_ != nullptr) ahead_->Use(taken + bytes);
+  slabs_.back().Reach(slab_used_ - 1);
   return taken;
 }
 

@@ -29,7 +29,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "analyzer/base/pages_ahead.h"
 #include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
 #include "analyzer/replay/live_object.h"
@@ -44,11 +43,7 @@ class LiveTable {
   static constexpr int kPageShift = 11;
   static constexpr uint64_t kPageBytes = uint64_t{1} << kPageShift;
 
-  // `ahead`, if any, must outlive this object: others may prepare the memory of objects by it.
-  explicit LiveTable(PagesAhead* ahead = nullptr) : ahead_(ahead) {}
-  ~LiveTable() {
-    if (ahead_ != nullptr) ahead_->Begin(nullptr, 0);
-  }
+  LiveTable() = default;
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;
 
@@ -282,7 +277,6 @@ class LiveTable {
   Place FindOrAddOdd(uint64_t address);
   void EraseOdd(uint64_t address);
 
-  PagesAhead* ahead_;
   // Two empty slots to begin with, so that looking needs no special case.
   ZeroedArray<Region> regions_{2};
   size_t mask_ = 1;

@@ -148,7 +148,9 @@ void SiteTable::BlameAll() {
     const StackNode node = nodes[i];
     const Blamed by_caller = blamed[node.parent];
     const bool is_known = by_caller.is_known() || node.parent == 0;
-    if (node.location != 0 && is_known) blamed[i] = BlamedFor(i, node.location, by_caller);
+    if (node.location == 0 || !is_known) continue;
+    blamed_.Reach(i);
+    blamed[i] = BlamedFor(i, node.location, by_caller);
   }
 }
 

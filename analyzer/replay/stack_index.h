@@ -48,7 +48,9 @@ class StackIndex {
   // then, some changes later, the row. Not worth it while there are few stacks.
   bool is_large() const { return rows_.size() > kLargeRows; }
   void PrefetchIndex(uint32_t node) {
-    if (node < index_.size()) PrefetchForWriting(&index_[node]);
+    if (node >= index_.size()) return;
+    index_.Reach(node);
+    PrefetchForWriting(&index_[node]);
   }
   void PrefetchRow(uint32_t node) {
     if (node < index_.size() && index_[node] != 0) rows_.Prefetch(RowOfEntry(index_[node]));

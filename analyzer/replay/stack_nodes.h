@@ -35,6 +35,7 @@ class StackNodes {
   // number that no shim gives out.
   bool Define(uint32_t node, uint32_t parent, uint32_t location) {
     if (node == 0 || node >= nodes_.size()) return false;
+    nodes_.Reach(node);
     std::atomic_ref<StackNode>(nodes_[node]).store({parent, location}, std::memory_order_relaxed);
     return true;
   }

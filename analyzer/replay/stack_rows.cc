@@ -71,6 +71,7 @@ void StackRows::RenumberPeaks() {
 
 void StackRows::NoteRetained() {
   retained_.reserve(rows_.size());
+  PagesAhead(retained_.data(), rows_.size() * sizeof(Retained)).UseAllBefore(retained_.data() + rows_.size());
   for (const Row& r : rows_) {
     retained_.push_back(r.is_wide ? Retained{0, 0} : Retained{r.live_bytes, r.live_count()});
   }

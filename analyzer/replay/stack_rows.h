@@ -53,10 +53,12 @@ class StackRows {
   // Room for so many rows: address space alone.
   void Reserve(size_t rows) {
     rows_.reserve(rows);
-    AdviseHugePages(rows_.data(), rows_.capacity() * sizeof(Row));
+    ahead_ = PagesAhead(rows_.data(), rows_.capacity() * sizeof(Row));
   }
 
   uint32_t Add(Pool pool, uint32_t node, uint32_t site) {
+    if (rows_.size() == rows_.capacity()) ahead_ = PagesAhead();  // they move
+    ahead_.Use(rows_.data() + rows_.size());
     rows_.push_back({.node = node, .pool = static_cast<uint32_t>(pool), .is_wide = 0, .site = site});
     return static_cast<uint32_t>(rows_.size() - 1);
   }
@@ -245,6 +247,7 @@ class StackRows {
   Retained RetainedOf(size_t row) const { return row < retained_.size() ? retained_[row] : Retained{0, 0}; }
 
   std::vector<Row> rows_;
+  PagesAhead ahead_;  // of these
   std::vector<WideRow> wide_;
   std::vector<Retained> retained_;  // by row: those there were at NoteRetained()
   bool has_retained_ = false;
