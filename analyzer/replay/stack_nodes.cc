@@ -59,7 +59,10 @@ class ChildTable {
   }
 
   // Loads what FindOrAdd() of a child of this node needs.
-  void Prefetch(uint32_t parent) { PrefetchForWriting(LineOf(parent)); }
+  void Prefetch(uint32_t parent) {
+    places_.Reach(parent / kParents * kPlaces);
+    PrefetchForWriting(LineOf(parent));
+  }
 
  private:
   static constexpr size_t kPlaces = 16;  // a cache line of them
@@ -92,7 +95,7 @@ class StackNodes::Merger {
       }
       // What most are: the first child of the node before, which is the first of its path. Nothing to do.
       const bool is_next = nodes[node].parent + 1 == node && nodes[node].location != 0;
-      if (is_next && (nodes[node - 1].location != 0 || node == 1) && states_.empty()) continue;
+      if (is_next && (nodes[node - 1].location != 0 || node == 1) && states_.size() == 0) continue;
       turn_ = node;
       if (Is(turn_, kSettled)) continue;
       if (nodes_[turn_].parent < turn_) {
@@ -110,13 +113,13 @@ class StackNodes::Merger {
     kSettled = 2,
     kHasChild = 4,  // one that was settled before its turn
   };
-  bool Is(uint32_t node, State state) const { return !states_.empty() && (states_[node] & state) != 0; }
+  bool Is(uint32_t node, State state) const { return states_.size() != 0 && (states_[node] & state) != 0; }
 
   // `parent` is canonical.
   void Settle(uint32_t node, uint32_t parent) {
     StackNode& settled = nodes_.nodes_[node];
-    if (settled.location == 0) {  // named as a parent or not at all, never defined
-      settled.parent = 0;
+    if (settled.location == 0) {                    // named as a parent or not at all, never defined
+      if (settled.parent != 0) settled.parent = 0;  // in a damaged trace most are not even memory
       return;
     }
     settled.parent = parent;
@@ -135,7 +138,7 @@ class StackNodes::Merger {
 
   // When the caller has a larger number: threads take numbers in batches, and use each other's nodes.
   void SettleWithCallers() {
-    if (states_.empty()) states_.resize(size_t{size_} + 1);
+    if (states_.size() == 0) states_ = ZeroedArray<uint8_t>(size_t{size_} + 1);
     uint32_t node = turn_;
     for (; node >= turn_ && node < size_ && (states_[node] & (kBusy | kSettled)) == 0;
          node = nodes_[node].parent) {
@@ -157,7 +160,7 @@ class StackNodes::Merger {
   const uint32_t size_;
   uint32_t turn_ = 0;
   ChildTable children_;
-  std::vector<uint8_t> states_;  // by node; empty as long as all had their turn
+  ZeroedArray<uint8_t> states_;  // by node; empty as long as all had their turn
   std::vector<uint32_t> path_;   // scratch of SettleWithCallers
 };
 

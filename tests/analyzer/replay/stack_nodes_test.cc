@@ -1,8 +1,10 @@
 #include "analyzer/replay/stack_nodes.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <random>
@@ -23,6 +25,13 @@ Path PathOf(const std::vector<Defined>& defined, uint32_t node) {
   Path path;
   for (; node != 0; node = defined[node].parent) path.push_back(defined[node].location);
   return path;
+}
+
+size_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<size_t>(getpagesize());
 }
 
 Path PathOf(const StackNodes& nodes, uint32_t node) {
@@ -121,6 +130,21 @@ TEST(StackNodesTest, NumbersThatNoShimGivesOutAreRefused) {
   EXPECT_FALSE(nodes.Define(0, 1, 2));
   EXPECT_FALSE(nodes.Define(UINT32_MAX, 1, 2));
   EXPECT_TRUE(nodes.Define(1, 0, 2));
+}
+
+// A damaged trace has a node of any number, and a caller that comes after it.
+TEST(StackNodesTest, LargeNumbersTakeNoMemoryForThoseBelow) {
+  constexpr uint32_t kLarge = (1u << StackNodes::kNumberBits) - 1000;
+  StackNodes nodes;
+  if (!nodes.Define(kLarge, kLarge + 1, 7)) GTEST_SKIP() << "there is no address space for it";
+  nodes.Define(kLarge + 1, 0, 8);
+  nodes.Define(5, kLarge, 9);
+  nodes.Resize(kLarge + 2);
+  const size_t before = ResidentBytes();
+  nodes.MergeEqual();
+  EXPECT_LT(ResidentBytes(), before + (64 << 20)) << "a byte for each number would be 256 MB";
+  EXPECT_EQ(PathOf(nodes, 5), (Path{9, 7, 8}));
+  EXPECT_EQ(nodes.Canonical(1234567), 0u);
 }
 
 TEST(StackNodesTest, ThreadsDefineAtTheSameTime) {
