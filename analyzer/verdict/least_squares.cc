@@ -9,10 +9,37 @@ namespace {
 
 constexpr int kMaxSweeps = 40;
 
-double Dot(const std::vector<double>& a, const std::vector<double>& b) {
+// Of two columns a and b.
+struct Products {
+  double aa = 0;
+  double bb = 0;
+  double ab = 0;
+};
+
+// All in one loop: each sum has to wait for its own last addition alone.
+Products ProductsOf(const std::vector<double>& a, const std::vector<double>& b) {
+  Products sums;
+  for (size_t k = 0; k < a.size(); ++k) {
+    sums.aa += a[k] * a[k];
+    sums.bb += b[k] * b[k];
+    sums.ab += a[k] * b[k];
+  }
+  return sums;
+}
+
+double Square(const std::vector<double>& a) {
   double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  for (double value : a) sum += value * value;
   return sum;
+}
+
+// The columns do not overlap.
+void Rotate(double cosine, double sine, size_t size, double* __restrict a, double* __restrict b) {
+  for (size_t k = 0; k < size; ++k) {
+    const double before = a[k];
+    a[k] = cosine * before - sine * b[k];
+    b[k] = sine * before + cosine * b[k];
+  }
 }
 
 }  // namespace
@@ -33,21 +60,14 @@ LinearFit FitColumns(std::initializer_list<Values> columns, Values y) {
     bool rotated = false;
     for (int i = 0; i < p; ++i) {
       for (int j = i + 1; j < p; ++j) {
-        const double alpha = Dot(u[i], u[i]);
-        const double beta = Dot(u[j], u[j]);
-        const double gamma = Dot(u[i], u[j]);
+        const auto [alpha, beta, gamma] = ProductsOf(u[i], u[j]);
         if (std::abs(gamma) <= 1e-15 * std::sqrt(alpha * beta)) continue;
         rotated = true;
         const double zeta = (beta - alpha) / (2 * gamma);
         const double tangent = (zeta >= 0 ? 1 : -1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
         const double cosine = 1 / std::sqrt(1 + tangent * tangent);
         const double sine = cosine * tangent;
-        for (size_t k = 0; k < n; ++k) {
-          const double a = u[i][k];
-          const double b = u[j][k];
-          u[i][k] = cosine * a - sine * b;
-          u[j][k] = sine * a + cosine * b;
-        }
+        Rotate(cosine, sine, n, u[i].data(), u[j].data());
         for (int k = 0; k < p; ++k) {
           const double a = v[k][i];
           const double b = v[k][j];
@@ -61,7 +81,7 @@ LinearFit FitColumns(std::initializer_list<Values> columns, Values y) {
   std::array<double, kMaxColumns> squared{};
   double largest = 0;
   for (int i = 0; i < p; ++i) {
-    squared[i] = Dot(u[i], u[i]);
+    squared[i] = Square(u[i]);
     largest = std::max(largest, squared[i]);
   }
   const double cut = std::numeric_limits<double>::epsilon() * static_cast<double>(std::max<size_t>(n, p));
