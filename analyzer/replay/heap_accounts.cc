@@ -104,19 +104,22 @@ inline bool HeapAccounts::TryDied(uint32_t row, uint32_t bytes, uint32_t birth, 
   return true;
 }
 
+inline void HeapAccounts::PrefetchBehind(const uint64_t* c, const uint64_t* end) {
+  if (static_cast<size_t>(end - c) <= kIndexDistance) return;
+  stacks_.PrefetchIndex(PackedObject(c[kIndexDistance]).stack());
+  stacks_.PrefetchRow(PackedObject(c[kRowDistance]).stack());
+}
+
 template <bool kIsObserved>
 const uint64_t* HeapAccounts::ApplyPlainRun(const uint64_t* c, const uint64_t* end) {
   if (!PackedObject(*c).is_plain()) return c;
-  const uint32_t source = eras_[PackedObject(*c).era()].source;
+  const uint16_t source = eras_[PackedObject(*c).era()].source;
   const Pool pool = static_cast<Pool>(source >> 8);
   if (source != SourceOf(pool, kNotSampled)) return c;
   const bool is_large = stacks_.is_large();
   Levels levels(this, pool);
   for (; c != end; ++c) {
-    if (is_large && static_cast<size_t>(end - c) > kIndexDistance) {
-      stacks_.PrefetchIndex(PackedObject(c[kIndexDistance]).stack());
-      stacks_.PrefetchRow(PackedObject(c[kRowDistance]).stack());
-    }
+    if (is_large) PrefetchBehind(c, end);
     const PackedObject object(*c);
     if (!object.is_plain()) [[unlikely]]
       break;
@@ -167,24 +170,27 @@ void HeapAccounts::ApplyOne(const Change& change, const ChangeBatch& batch) {
   }
 }
 
-// What is retained are rows all over the table.
-void HeapAccounts::PrefetchBehind(const std::vector<Change>& others, size_t i) {
-  if (!stacks_.is_large() || others.size() - i <= kIndexDistance) return;
-  stacks_.PrefetchIndex(others[i + kIndexDistance].stack);
-  stacks_.PrefetchRow(others[i + kRowDistance].stack);
+const uint64_t* HeapAccounts::ShowPlain(const uint64_t* c, const uint64_t* end) {
+  const bool is_large = stacks_.is_large();
+  for (; c != end && PackedObject(*c).is_plain(); ++c) {
+    if (is_large) PrefetchBehind(c, end);
+    const PackedObject object(*c);
+    Show(ChangeOf(object),
+         {.bytes = object.bytes(), .object_bytes = object.bytes(), .label = eras_[object.era()].label});
+  }
+  return c;
 }
 
 void HeapAccounts::Apply(const ChangeBatch& batch) {
   stacks_.rows().MakeRoomForPeaks(batch.size);
   const uint64_t* const end = batch.words.get() + batch.size;
   for (const uint64_t* c = batch.words.get(); c != end;) {
-    c = ApplyPlain(c, end);
+    c = is_listing_ ? ShowPlain(c, end) : ApplyPlain(c, end);
     if (c == end) break;
     const PackedObject object(*c);
     if (object.is_plain()) {
       ApplyOne(ChangeOf(object), batch);
     } else {
-      PrefetchBehind(batch.others, *c);
       ApplyOne(batch.others[*c], batch);
     }
     ++c;
@@ -238,7 +244,11 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
       break;
     case ChangeKind::kEra:
       if (change.bytes >= eras_.size()) eras_.resize(change.bytes + 1);
-      eras_[change.bytes] = {change.birth, SourceOf(change.pool, change.rate)};
+      eras_[change.bytes] = {change.birth, SourceOf(change.pool, change.rate),
+                             static_cast<uint8_t>(change.stack)};
+      break;
+    case ChangeKind::kListing:
+      is_listing_ = change.bytes != 0;
       break;
     default:  // amounts, which Apply() knows
       break;

@@ -34,9 +34,12 @@ class HeapAccounts {
   // What of an era counts here.
   struct BornIn {
     uint32_t birth;
-    uint32_t source;  // SourceOf() its pool and rate
+    uint16_t source;  // SourceOf() its pool and rate
+    uint8_t label;
   };
-  static uint32_t SourceOf(Pool pool, uint8_t rate) { return static_cast<uint32_t>(pool) << 8 | rate; }
+  static uint16_t SourceOf(Pool pool, uint8_t rate) {
+    return static_cast<uint16_t>(static_cast<unsigned>(pool) << 8 | rate);
+  }
 
   void Tick(uint64_t tsc);
   void CloseBucket();
@@ -63,8 +66,10 @@ class HeapAccounts {
   [[gnu::always_inline]] bool TryDied(uint32_t row, uint32_t bytes, uint32_t birth, Levels* levels);
   // What the word of a plain object says.
   Change ChangeOf(PackedObject object) const;
-  // Loads what changes some places behind `i` need.
-  void PrefetchBehind(const std::vector<Change>& others, size_t i);
+  // Shows the objects that words from `begin` on list. Returns the first word that is none.
+  const uint64_t* ShowPlain(const uint64_t* begin, const uint64_t* end);
+  // Loads what words some places behind `c` need.
+  [[gnu::always_inline]] void PrefetchBehind(const uint64_t* c, const uint64_t* end);
   // Applies any change.
   void ApplyOne(const Change& change, const ChangeBatch& batch);
   void AddToPool(Pool pool, double bytes);
@@ -88,6 +93,7 @@ class HeapAccounts {
   ReplayResult result_;
   StackIndex stacks_;
   bool has_retained_ = false;
+  bool is_listing_ = false;   // words are what is retained
   std::vector<BornIn> eras_;  // by number
   ReplayObserver* observer_;
   // What the observer is to be told, all of this bucket.

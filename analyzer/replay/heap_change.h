@@ -9,7 +9,7 @@
 //   words    | born | born | died | 0 | born | died | 1 | ...        others   | tick | grown | ...
 //
 // Any other word is the place of a Change among the batch's others. A batch owns everything its changes point
-// to.
+// to. What is retained in the end is listed by words as well.
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 #define PLATEAU_ANALYZER_REPLAY_HEAP_CHANGE_H_
 
@@ -36,12 +36,13 @@ enum class ChangeKind : uint8_t {
   kPoolShrank,
   kTagged,  // became a tensor's storage
   kUntagged,
-  kRetained,  // is alive at the end; changes nothing. Detailed, as are the next two
+  kRetained,  // is alive at the end and not plain; changes nothing. Detailed, as are the next two
   kPlaced,    // lies at `address` at the moment numbered `birth`; changes nothing
   kTick,      // it is `time` now: buckets end, readings are due
   kDevice,    // `bytes` is an index into ChangeBatch::devices
   kFold,      // and here into ChangeBatch::folds
-  kEra,       // from now on the era of number `bytes` is the one of this birth, pool and rate
+  kEra,  // from now on the era of number `bytes` is the one of this birth, pool and rate, `stack` its label
+  kListing,  // if `bytes` are 1: words of plain objects up to the next such change are what is retained
 };
 
 enum ChangeFlags : uint8_t {

@@ -20,7 +20,7 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
       rates_(reader.header()),
       mappings_(definitions, &out_),
       packer_([this](uint32_t number, const Era& era) {
-        out_.Append({0, era.birth, number, ChangeKind::kEra, era.pool, era.rate, 0});
+        out_.Append({LabelOf(era.flags), era.birth, number, ChangeKind::kEra, era.pool, era.rate, 0});
       }),
       is_multi_stream_(reader.streams().size() > 1),
       folded_(options->bucket_ends.size()) {

@@ -178,6 +178,10 @@ class HeapMatcher {
   void AppendTag(const LiveObject& object, bool is_tensor);
   void Tag(PackedObject* object, bool is_tensor);
   void AppendPlaces(uint32_t moment);
+  static uint8_t LabelOf(uint8_t flags) {
+    const uint8_t label = flags >> kObjectLabelShift;
+    return label == kNoLabel >> kObjectLabelShift ? kNoLabel : label;
+  }
   void AppendRetained();
   void AppendRetained(const LiveObject& object, const Parts* parts);
   [[gnu::always_inline]] void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth,

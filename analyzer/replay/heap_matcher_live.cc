@@ -23,21 +23,24 @@ void HeapMatcher::AppendRetained() {
   totals_.live_objects = live_.size() + python_.size();
   totals_.live_table_bytes = live_.capacity_bytes() + python_.capacity_bytes() + packer_.capacity_bytes();
   if (!options_.on_retained) return;
+  out_.Append({.bytes = 1, .kind = ChangeKind::kListing});
   for (const auto& [stream, limbo] : limbo_) {  // between the halves of a realloc, or killed there
     if (limbo.is_valid) {
       AppendRetained(limbo.object, limbo.parts.empty() ? nullptr : &limbo.parts);
     }
   }
-  live_.ForEach([this](uint64_t address, PackedObject packed) {
+  const auto append = [this](uint64_t address, PackedObject packed) {
+    if (packed.is_plain()) return out_.AppendWord(packed.word());
     const LiveObject object = packer_.Unpack(packed);
     AppendRetained(object, object.Has(kObjectParts) ? &parts_.find(address)->second : nullptr);
-  });
-  python_.ForEach([this](uint64_t, PackedObject object) { AppendRetained(packer_.Unpack(object), nullptr); });
+  };
+  live_.ForEach(append);
+  python_.ForEach(append);
   mappings_.AppendRetained();
+  out_.Append({.bytes = 0, .kind = ChangeKind::kListing});
 }
 
 void HeapMatcher::AppendRetained(const LiveObject& object, const Parts* parts) {
-  const uint8_t bits = static_cast<uint8_t>(object.flags >> kObjectLabelShift);
   Change change{object.stack,
                 object.birth,
                 0,
@@ -45,9 +48,7 @@ void HeapMatcher::AppendRetained(const LiveObject& object, const Parts* parts) {
                 object.pool,
                 object.rate,
                 object.Has(kObjectTensor) ? uint8_t{kChangeTensor} : uint8_t{0}};
-  ChangeDetail detail{.bytes = object.bytes,
-                      .object_bytes = object.bytes,
-                      .label = bits == kNoLabel >> kObjectLabelShift ? kNoLabel : bits};
+  ChangeDetail detail{.bytes = object.bytes, .object_bytes = object.bytes, .label = LabelOf(object.flags)};
   if (parts == nullptr) return out_.Append(change, detail);
   change.rate = kNotSampled;
   for (const Part& part : *parts) {

@@ -14,7 +14,7 @@ bool IsWholeUpTo(double amount, double most) {
 void StackRows::Widen(uint32_t row) {
   Row& r = rows_[row];
   if (r.is_wide) return;
-  const Retained retained = RetainedOf(row);
+  const Retained retained = r.is_noted ? RetainedOf(row) : Retained{};
   const double live_count = r.live_count(), alloc_count = r.alloc_count();
   wide_.push_back(
       {.live = Amount{static_cast<double>(r.live_bytes), live_count},
@@ -60,23 +60,33 @@ void StackRows::Apply(uint32_t row, const Change& change) {
   w.ended += Amount{change.temporary_bytes, change.free_count};
 }
 
-// As if every row had seen the latest peak, which is the first from here on.
-void StackRows::RenumberPeaks() {
+// As if every row had seen the latest moment, which is the first from here on.
+void StackRows::RenumberMoments() {
   for (uint32_t row = 0; row < rows_.size(); ++row) {
     Touch(row);
-    rows_[row].peak_seen = 1;
+    rows_[row].seen = 1;
   }
+  moment_ = 1;
   peak_ = 1;
 }
 
 void StackRows::NoteRetained() {
-  retained_.reserve(rows_.size());
-  PagesAhead(retained_.data(), rows_.size() * sizeof(Retained)).UseAllBefore(retained_.data() + rows_.size());
-  for (const Row& r : rows_) {
-    retained_.push_back(r.is_wide ? Retained{0, 0} : Retained{r.live_bytes, r.live_count()});
-  }
-  for (WideRow& w : wide_) w.retained = w.live;
+  retained_ = ZeroedArray<Retained>(rows_.size());
   has_retained_ = true;
+  ++moment_;  // so that each row is touched once more
+}
+
+void StackRows::NoteRetained(Row* r) {
+  r->is_noted = 1;
+  if (r->is_wide) {
+    WideRow& w = wide_[r->wide];
+    w.retained = w.live;
+    return;
+  }
+  const size_t row = static_cast<size_t>(r - rows_.data());
+  if (row >= retained_.size()) return;  // it came later
+  retained_.Reach(row);
+  retained_[row] = {r->live_bytes, r->live_count()};
 }
 
 }  // namespace plateau::replay

@@ -6,7 +6,8 @@
 // mode amounts are whole numbers below 2^53, which both hold exactly.
 //
 // The share of the peak is exact without a copy of all rows at every new maximum: a row remembers the peak it
-// has last seen, and before it changes it notes what it held at the latest one.
+// has last seen, and before it changes it notes what it held at the latest one. What is retained is noted the
+// same way.
 //
 // Rows are numbered from 0 in the order of Add(). Movable, not thread-safe; operator[] may be called on many
 // threads while nothing changes.
@@ -48,7 +49,7 @@ class StackRows {
   };
 
   // Tests begin near the end of the numbers that peaks have.
-  explicit StackRows(uint32_t first_peak = 1) : peak_(first_peak) {}
+  explicit StackRows(uint32_t first_peak = 1) : moment_(first_peak), peak_(first_peak) {}
 
   // Room for so many rows: address space alone.
   void Reserve(size_t rows) {
@@ -59,7 +60,8 @@ class StackRows {
   uint32_t Add(Pool pool, uint32_t node, uint32_t site) {
     if (rows_.size() == rows_.capacity()) ahead_ = PagesAhead();  // they move
     ahead_.Use(rows_.data() + rows_.size());
-    rows_.push_back({.node = node, .pool = static_cast<uint32_t>(pool), .is_wide = 0, .site = site});
+    rows_.push_back(
+        {.node = node, .pool = static_cast<uint32_t>(pool), .is_wide = 0, .is_noted = 0, .site = site});
     return static_cast<uint32_t>(rows_.size() - 1);
   }
 
@@ -126,20 +128,20 @@ class StackRows {
 
   // The process holds more than ever: peak_bytes of every row is what it holds now. There must be room for
   // the number of that peak.
-  void NotePeak() { ++peak_; }
+  void NotePeak() { peak_ = ++moment_; }
   void MakeRoomForPeaks(size_t peaks) {
-    if (kLastPeak - peak_ <= peaks) RenumberPeaks();
+    if (kLastMoment - moment_ <= peaks) RenumberMoments();
   }
   // live_bytes and live_count of every row stay as they are now, whatever comes. Once.
   void NoteRetained();
 
   StackRow operator[](size_t row) const {
     const Row& r = rows_[row];
-    const bool has_seen_peak = r.peak_seen == peak_;
+    const bool has_seen_peak = r.seen >= peak_;
     StackRow out{.node = r.node, .site = r.site, .pool = static_cast<Pool>(r.pool)};
     if (r.is_wide) [[unlikely]] {
       const WideRow& w = wide_[r.wide];
-      const Amount live = has_retained_ ? w.retained : w.live;
+      const Amount live = r.is_noted ? w.retained : w.live;
       out.live_bytes = live[kBytes];
       out.live_count = live[kObjects];
       out.peak_bytes = has_seen_peak ? w.peak_bytes : w.live[kBytes];
@@ -149,7 +151,7 @@ class StackRows {
       out.temporary_bytes = w.ended[kBytes];
       return out;
     }
-    const Retained live = has_retained_ ? RetainedOf(row) : Retained{r.live_bytes, r.live_count()};
+    const Retained live = r.is_noted ? RetainedOf(row) : Retained{r.live_bytes, r.live_count()};
     out.live_bytes = live.bytes;
     out.live_count = live.count;
     out.peak_bytes = has_seen_peak ? r.peak_bytes : r.live_bytes;
@@ -175,20 +177,21 @@ class StackRows {
   Iterator end() const { return {this, size()}; }
 
  private:
-  static constexpr uint32_t kLastPeak = UINT32_MAX;
+  static constexpr uint32_t kLastMoment = UINT32_MAX;
 
   // Frees are alloc_count() - live_count(). Aligned, so that it lies in one cache line.
   struct alignas(32) Row {
     uint32_t node : StackNodes::kNumberBits;
     uint32_t pool : 2;
     uint32_t is_wide : 1;
+    uint32_t is_noted : 1;  // what is retained of it
     uint32_t site;
-    uint32_t peak_seen = 0;
+    uint32_t seen = 0;  // the latest moment before its last change
     union {
       uint32_t live_bytes = 0;
       uint32_t wide;  // where the amounts are, when is_wide
     };
-    uint32_t peak_bytes = 0;  // valid when peak_seen is the latest peak, else live_bytes is
+    uint32_t peak_bytes = 0;  // valid when it has seen the latest peak, else live_bytes is
     uint32_t alloc_bytes = 0;
     uint32_t temporary_bytes = 0;
     uint32_t counts = 0;  // in one word: objects allocated, and above these objects live
@@ -206,7 +209,7 @@ class StackRows {
     Amount ended{};  // the bytes of those alone that were temporary
     double peak_bytes = 0;
     uint32_t link = 0;
-    Amount retained{};  // when has_retained_, and here below as well
+    Amount retained{};  // of a row that is_noted
   };
   struct Retained {
     uint32_t bytes;
@@ -215,17 +218,20 @@ class StackRows {
 
   static bool IsOne(uint64_t bytes, double weight) { return weight == 1 && bytes <= UINT32_MAX; }
 
-  // Before any change: note what the row held at the latest peak.
-  void TouchNarrow(Row* r) const {
-    if (r->peak_seen == peak_) return;
-    r->peak_seen = peak_;
-    r->peak_bytes = r->live_bytes;
+  // Before any change: note what the row held at the latest peak, and what is retained of it.
+  void TouchNarrow(Row* r) {
+    if (r->seen == moment_) return;
+    if (r->seen < peak_) r->peak_bytes = r->live_bytes;
+    r->seen = moment_;
+    if (has_retained_ && !r->is_noted) NoteRetained(r);
   }
-  void TouchWide(Row* r, WideRow* w) const {
-    if (r->peak_seen == peak_) return;
-    r->peak_seen = peak_;
-    w->peak_bytes = w->live[kBytes];
+  void TouchWide(Row* r, WideRow* w) {
+    if (r->seen == moment_) return;
+    if (r->seen < peak_) w->peak_bytes = w->live[kBytes];
+    r->seen = moment_;
+    if (has_retained_ && !r->is_noted) NoteRetained(r);
   }
+  void NoteRetained(Row* r);
   [[gnu::always_inline]] void AddToWide(Row* r, const Amount& amount) {
     WideRow& w = wide_[r->wide];
     TouchWide(r, &w);
@@ -243,15 +249,17 @@ class StackRows {
     r.is_wide ? TouchWide(&r, &wide_[r.wide]) : TouchNarrow(&r);
   }
   [[gnu::noinline]] void Widen(uint32_t row);
-  [[gnu::noinline]] void RenumberPeaks();
+  [[gnu::noinline]] void RenumberMoments();
   Retained RetainedOf(size_t row) const { return row < retained_.size() ? retained_[row] : Retained{0, 0}; }
 
   std::vector<Row> rows_;
   PagesAhead ahead_;  // of these
   std::vector<WideRow> wide_;
-  std::vector<Retained> retained_;  // by row: those there were at NoteRetained()
+  ZeroedArray<Retained> retained_;  // by row: of those that were there at NoteRetained() and changed since
   bool has_retained_ = false;
-  uint32_t peak_;  // number of the latest
+  // Peaks, and NoteRetained(), are moments, numbered as they come.
+  uint32_t moment_;
+  uint32_t peak_;  // the latest that was one
 };
 
 }  // namespace plateau::replay
