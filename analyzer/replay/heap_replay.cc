@@ -16,8 +16,19 @@ ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& de
                         const ReplayOptions& options) {
   EventSource source(reader, options.threads);
   ChangeQueue queue([&] { return source.DecodeAhead(); });
+  ReplayResult result;
+  // The other thread counts: it takes a moment to begin, and there is nothing to count before that.
+  std::thread counting([&] {
+    HeapAccounts accounts(reader, &definitions, &options);
+    while (const ChangeBatch* batch = queue.Take()) {
+      accounts.Apply(*batch);
+      queue.Return();
+    }
+    result = accounts.Finish();
+  });
+  SendToOtherCore(counting.native_handle());
   MatchTotals matched;
-  std::thread matching([&] {
+  {
     HeapMatcher matcher(reader, &definitions, &options, &queue);
     Progress progress(absl::StrCat("replaying ", reader.path()), definitions.event_count);
     source.ForEachRun([&](const EventRun& run) {
@@ -26,15 +37,8 @@ ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& de
     });
     matcher.Finish();
     matched = matcher.totals();
-  });
-  SendToOtherCore(matching.native_handle());
-  HeapAccounts accounts(reader, &definitions, &options);
-  while (const ChangeBatch* batch = queue.Take()) {
-    accounts.Apply(*batch);
-    queue.Return();
   }
-  matching.join();
-  ReplayResult result = accounts.Finish();
+  counting.join();
   result.damage = source.damage();
   result.events = matched.events;
   result.unknown_frees = matched.unknown_frees;
