@@ -6,6 +6,8 @@
 #include <stop_token>
 #include <utility>
 
+#include "analyzer/base/other_core.h"
+
 namespace plateau::report {
 namespace {
 
@@ -35,6 +37,7 @@ void SymbolsAhead::Read(const replay::Definitions& definitions) {
       symbolizer_.ReadAhead(module.path, module.build_id);
     }
   });
+  SendToOtherCore(readers_.back().native_handle());
 }
 
 void SymbolsAhead::Stop() {
