@@ -46,6 +46,16 @@ void Join(std::vector<PageRun>* runs) {
   runs->resize(kept);
 }
 
+// Whether the value of a mark is the stack of its caller, by which loops and optimizers are told apart.
+bool HasCaller(const TimedMark& mark) {
+  using trace::MarkKind;
+  if (mark.source != trace::MarkSource::kRecordFunction && mark.source != trace::MarkSource::kCppHook)
+    return false;
+  return mark.kind == MarkKind::kStep || mark.kind == MarkKind::kOptimizerBegin ||
+         mark.kind == MarkKind::kZeroGrad || mark.kind == MarkKind::kFetchBegin ||
+         mark.kind == MarkKind::kBackwardBegin;
+}
+
 class Collector {
  public:
   Collector(const reader::TraceReader& reader, const LocatedFunction& on_located)
@@ -163,23 +173,7 @@ class Collector {
     result_.last_tsc = std::max(result_.last_tsc, result_.first_tsc);
     if (on_located_) on_located_(result_);
     result_.nodes.Resize(size_t{last_node_} + 1);
-    result_.nodes.MergeEqual();
-    for (TimedMark& mark : result_.marks) {
-      if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
-      const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
-      if (caller != 0) mark.value = caller;
-    }
     result_.left_out_marks = DrawLeftOutMarks(groups_, result_.last_tsc, &result_.marks);
-  }
-
-  // Whether the value of a mark is the stack of its caller, by which loops and optimizers are told apart.
-  static bool HasCaller(const TimedMark& mark) {
-    using trace::MarkKind;
-    if (mark.source != trace::MarkSource::kRecordFunction && mark.source != trace::MarkSource::kCppHook)
-      return false;
-    return mark.kind == MarkKind::kStep || mark.kind == MarkKind::kOptimizerBegin ||
-           mark.kind == MarkKind::kZeroGrad || mark.kind == MarkKind::kFetchBegin ||
-           mark.kind == MarkKind::kBackwardBegin;
   }
 
   const reader::TraceReader& reader_;
@@ -194,6 +188,15 @@ class Collector {
 
 }  // namespace
 
+void Definitions::MergeStacks(SettledNodes* settled) {
+  nodes.MergeEqual(settled);
+  for (TimedMark& mark : marks) {
+    if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
+    const uint32_t caller = Canonical(static_cast<uint32_t>(mark.value));
+    if (caller != 0) mark.value = caller;
+  }
+}
+
 const std::string& Definitions::Info(const std::string& key) const {
   static const std::string none;
   // A part may correct what it said: the last one counts.
@@ -204,8 +207,10 @@ const std::string& Definitions::Info(const std::string& key) const {
 }
 
 absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads,
-                                               const LocatedFunction& on_located) {
-  return Collector(reader, on_located).Run(threads);
+                                               const LocatedFunction& on_located, MergeStacks when) {
+  Definitions definitions = Collector(reader, on_located).Run(threads);
+  if (when == MergeStacks::kNow) definitions.MergeStacks();
+  return definitions;
 }
 
 }  // namespace plateau::replay

@@ -86,7 +86,7 @@ struct PageRun {
 };
 
 struct Definitions {
-  StackNodes nodes;                 // those of equal paths merged
+  StackNodes nodes;                 // those of equal paths merged, after MergeStacks()
   std::vector<Location> locations;  // by location id
   std::vector<Module> modules;      // by module id
   std::vector<CodeObject> codes;    // by code id
@@ -107,6 +107,8 @@ struct Definitions {
 
   static constexpr uint64_t kArenaGranuleBytes = 256 * 1024;
 
+  // Once, before nodes and the callers of marks are looked at. See StackNodes::MergeEqual().
+  void MergeStacks(SettledNodes* settled = nullptr);
   uint32_t Canonical(uint32_t node) const { return nodes.Canonical(node); }
   // The value of the first info record with that key, or "".
   const std::string& Info(const std::string& key) const;
@@ -116,9 +118,12 @@ struct Definitions {
 // are: what they are made of can be looked up while the rest is read. Never when there is but one core.
 using LocatedFunction = std::function<void(const Definitions&)>;
 
-// `threads` 0: as many as the machine has.
+enum class MergeStacks : uint8_t { kNow, kLater };
+
+// `threads` 0: as many as the machine has. When equal stacks are merged later, that is for the caller to do.
 absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads = 0,
-                                               const LocatedFunction& on_located = nullptr);
+                                               const LocatedFunction& on_located = nullptr,
+                                               MergeStacks when = MergeStacks::kNow);
 
 }  // namespace plateau::replay
 

@@ -1,5 +1,6 @@
 #include "analyzer/replay/stack_nodes.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 #include <vector>
@@ -84,11 +85,24 @@ class StackNodes::Merger {
   explicit Merger(StackNodes* nodes)
       : nodes_(*nodes), size_(static_cast<uint32_t>(nodes->size())), children_(nodes->size()) {}
 
-  void Run() {
+  void Run(SettledNodes* settled) {
+    for (uint32_t begin = 0; begin < size_;) {
+      const uint32_t end = static_cast<uint32_t>(std::min<size_t>(size_t{begin} + kNodesAtOnce, size_));
+      SettleRange(begin, end);
+      if (settled != nullptr) settled->Set(end);
+      begin = end;
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNodesAtOnce = 1 << 16;
+
+  // Those of a range, when those before it are.
+  void SettleRange(uint32_t begin, uint32_t end) {
     constexpr uint32_t kAhead = 24;
     const StackNode* const nodes = nodes_.nodes_.data();
     const uint32_t size = size_;
-    for (uint32_t node = 1; node < size; ++node) {
+    for (uint32_t node = std::max(begin, 1u); node < end; ++node) {
       if (node + kAhead < size) {
         const uint32_t soon = node + kAhead, parent = nodes[soon].parent;
         if (parent + 1 != soon && parent < size) children_.Prefetch(parent);
@@ -106,7 +120,6 @@ class StackNodes::Merger {
     }
   }
 
- private:
   // Of nodes that do not wait for their turn.
   enum State : uint8_t {
     kBusy = 1,
@@ -164,6 +177,6 @@ class StackNodes::Merger {
   std::vector<uint32_t> path_;   // scratch of SettleWithCallers
 };
 
-void StackNodes::MergeEqual() { Merger(this).Run(); }
+void StackNodes::MergeEqual(SettledNodes* settled) { Merger(this).Run(settled); }
 
 }  // namespace plateau::replay

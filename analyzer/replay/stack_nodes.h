@@ -24,6 +24,23 @@ struct alignas(uint64_t) StackNode {
   uint32_t location = 0;  // 0: no node of its own, `parent` is the one it means
 };
 
+// How many nodes are settled, for a thread that follows the one that merges them.
+class SettledNodes {
+ public:
+  void Set(uint32_t nodes) {
+    nodes_.store(nodes, std::memory_order_release);
+    nodes_.notify_one();
+  }
+  // Waits until there are more than `known`.
+  uint32_t Await(uint32_t known) const {
+    nodes_.wait(known, std::memory_order_acquire);
+    return nodes_.load(std::memory_order_acquire);
+  }
+
+ private:
+  std::atomic<uint32_t> nodes_ = 0;
+};
+
 class StackNodes {
  public:
   static constexpr int kNumberBits = 28;  // of the largest number that counts
@@ -43,8 +60,9 @@ class StackNodes {
   void Resize(size_t size) { size_ = size; }
 
   // Once, when all are defined. Parents are settled before their children; a cycle, which only damage can
-  // make, is cut at the root.
-  void MergeEqual();
+  // make, is cut at the root. Nodes that `settled`, if any, counts do not change any more: another thread may
+  // read them already.
+  void MergeEqual(SettledNodes* settled = nullptr);
 
   size_t size() const { return size_; }
   // Of a canonical node the parent is canonical too.
