@@ -73,22 +73,15 @@ void Believe(Link* link) {
 void CheckAll(const InputFile& file, std::vector<Link>* row, Progress* progress) {
   constexpr size_t kBlocksForAThread = 16;
   std::atomic<size_t> next{0};
-  const auto work = [&] {
+  const size_t threads =
+      std::min<size_t>(std::thread::hardware_concurrency(), row->size() / kBlocksForAThread);
+  WorkOnThreads(threads, [&](size_t) {
     std::string buffer;
     for (size_t i; (i = next.fetch_add(1)) < row->size();) {
       CheckOne(file, &buffer, &(*row)[i]);
       progress->Add((*row)[i].bytes);
     }
-  };
-  const size_t threads =
-      std::min<size_t>(std::thread::hardware_concurrency(), row->size() / kBlocksForAThread);
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) {
-    helpers.emplace_back(work);
-    SendToOtherCore(helpers.back().native_handle());
-  }
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  });
 }
 
 }  // namespace

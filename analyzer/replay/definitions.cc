@@ -86,7 +86,7 @@ class Collector {
     size_t merged = 0;
     std::mutex mutex;
     std::atomic<size_t> next{0};
-    const auto work = [&] {
+    WorkOnThreads(static_cast<size_t>(threads), [&](size_t) {
       BlockHarvester harvester(&reader_, &result_.nodes);
       for (size_t i; (i = next.fetch_add(2)) < blocks.size();) {
         const bool is_pair = i + 1 < blocks.size();
@@ -100,14 +100,7 @@ class Collector {
           read[merged].reset();
         }
       }
-    };
-    std::vector<std::thread> helpers;
-    for (int i = 1; i < threads; ++i) {
-      helpers.emplace_back(work);
-      SendToOtherCore(helpers.back().native_handle());
-    }
-    work();
-    for (std::thread& helper : helpers) helper.join();
+    });
     Finish();
     return std::move(result_);
   }

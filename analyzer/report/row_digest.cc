@@ -117,16 +117,9 @@ RowDigest DigestRows(const ProcessPass& pass, int threads) {
   const size_t most = rows / std::max(kRowsWorthAThread, 16 * pass.site_count());
   threads = static_cast<int>(std::clamp<size_t>(most, 1, static_cast<size_t>(threads)));
   std::vector<Digester> parts(static_cast<size_t>(threads), Digester(pass));
-  const auto work = [&](size_t part) {
+  WorkOnThreads(parts.size(), [&](size_t part) {
     parts[part].AddRows(rows * part / parts.size(), rows * (part + 1) / parts.size());
-  };
-  std::vector<std::thread> helpers;
-  for (size_t part = 1; part < parts.size(); ++part) {
-    helpers.emplace_back(work, part);
-    SendToOtherCore(helpers.back().native_handle());
-  }
-  work(0);
-  for (std::thread& helper : helpers) helper.join();
+  });
   for (size_t part = 1; part < parts.size(); ++part) parts[0].Add(parts[part]);
   return std::move(parts[0].digest());
 }

@@ -134,7 +134,10 @@ TEST(StackNodesTest, NumbersThatNoShimGivesOutAreRefused) {
 
 // A damaged trace has a node of any number, and a caller that comes after it.
 TEST(StackNodesTest, LargeNumbersTakeNoMemoryForThoseBelow) {
-  constexpr uint32_t kLarge = (1u << StackNodes::kNumberBits) - 1000;
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "it has memory for whatever is read";
+#endif
+  constexpr uint32_t kLarge = 1 << 26;
   StackNodes nodes;
   if (!nodes.Define(kLarge, kLarge + 1, 7)) GTEST_SKIP() << "there is no address space for it";
   nodes.Define(kLarge + 1, 0, 8);
@@ -142,7 +145,7 @@ TEST(StackNodesTest, LargeNumbersTakeNoMemoryForThoseBelow) {
   nodes.Resize(kLarge + 2);
   const size_t before = ResidentBytes();
   nodes.MergeEqual();
-  EXPECT_LT(ResidentBytes(), before + (64 << 20)) << "a byte for each number would be 256 MB";
+  EXPECT_LT(ResidentBytes(), before + (32 << 20)) << "a byte for each number would be 64 MB";
   EXPECT_EQ(PathOf(nodes, 5), (Path{9, 7, 8}));
   EXPECT_EQ(nodes.Canonical(1234567), 0u);
 }
