@@ -31,4 +31,8 @@ void PartsTick() {
 
 void PartsOnModulesGone() { unwind::BumpGeneration(kDefinitionSink); }
 
+void PartsAtEnd() {
+  if (g_options.python) PythonAtEnd();
+}
+
 }  // namespace plateau

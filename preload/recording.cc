@@ -355,6 +355,7 @@ void FinishProcess() {
   // A vfork child shares all this with its parent, and ends alone.
   if (g_gate.live.load(std::memory_order_relaxed) != 1 || g_pid != static_cast<uint32_t>(sys::Getpid()))
     return;
+  PartsAtEnd();
   ThreadState& t = t_thread;
   if (EnterHook(t)) {
     if (t.buffer != nullptr) SampleLedger(t.buffer, LedgerReason::kEnd);

@@ -19,6 +19,7 @@ using python::PymallocState;
 // The status line was written for this state.
 constinit InterpreterState g_reported = InterpreterState::kAbsent;
 constinit bool g_reported_each = false;
+constinit bool g_reported_end = false;
 
 bool WantsPymalloc() { return g_options.python_alloc != PythonAlloc::kOff; }
 
@@ -47,12 +48,15 @@ void Report() {
   const InterpreterState state = python::g_interpreter_state.load(std::memory_order_acquire);
   g_reported = state;
   g_reported_each = python::RecordsEachObject();
+  g_reported_end = python::HaveWalksEnded();
   if (state == InterpreterState::kAbsent) return;
   const python::Interpreter& interpreter = python::g_interpreter;
   FixedText<256> line;
   line << "CPython " << interpreter.version_text;
   if (state == InterpreterState::kUnsupported) {
     line << ": frames off (" << interpreter.refusal << ")";
+  } else if (g_reported_end) {
+    line << ": frames off since a thread stayed inside a walk while Python ended; " << PymallocText();
   } else {
     line << ": frames on; " << PymallocText();
   }
@@ -78,6 +82,7 @@ void TickPython() {
   if (is_news) StartInterpreter();
   if (WantsPymalloc() && python::CheckPymalloc()) is_news = true;
   if (python::RecordsEachObject() != g_reported_each) is_news = true;
+  if (python::HaveWalksEnded() != g_reported_end) is_news = true;
   if (is_news) Report();
 }
 
@@ -86,6 +91,10 @@ void PythonOnForkChild() {
   python::ForgetPythonNodes();
   python::ResetPymallocInChild();
   g_reported = InterpreterState::kAbsent;  // the tick writes the line into the child's trace
+}
+
+void PythonAtEnd() {
+  if (python::HaveWalksEnded() != g_reported_end) Report();
 }
 
 void PythonOnThreadEnd() { python::ReleaseWalkFlag(); }

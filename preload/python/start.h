@@ -20,6 +20,9 @@ void PythonOnForkChild();
 // When a thread ends.
 void PythonOnThreadEnd();
 
+// When the process ends: records the status line again if there is something to add.
+void PythonAtEnd();
+
 // Before and after a dlclose().
 void PythonBeforeDlclose();
 void PythonAfterDlclose();

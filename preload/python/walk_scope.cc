@@ -14,7 +14,9 @@
 namespace plateau::python {
 namespace {
 
-constexpr int64_t kMaxWaitNs = 1'000'000'000;
+// For all walks together. One takes microseconds, but on a machine with many more busy threads than cores
+// each walker may have to wait for its turn: a second was too short for twelve of them there.
+constexpr int64_t kMaxWaitNs = 5'000'000'000;
 
 struct alignas(64) WalkFlag {
   std::atomic<uint32_t> walking;
@@ -155,6 +157,9 @@ void ResetWalkGuardInChild() {
     g_flags[i].taken.store(false, std::memory_order_relaxed);
   }
   g_walkers_gone.store(false);
+  g_gave_up.store(false);
 }
+
+bool HaveWalksEnded() { return g_gave_up.load(std::memory_order_relaxed); }
 
 }  // namespace plateau::python

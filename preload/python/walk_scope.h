@@ -72,6 +72,10 @@ void ResumeWalks(bool interpreter_is_loaded);
 // In the child of a fork, before it records: the other threads are gone.
 void ResetWalkGuardInChild();
 
+// Whether there are no frames any more, because a thread did not come out of its walk while somebody waited
+// to give memory back.
+bool HaveWalksEnded();
+
 }  // namespace plateau::python
 
 #endif  // PLATEAU_PRELOAD_PYTHON_WALK_SCOPE_H_

@@ -1,5 +1,7 @@
-// Native code for the traced programs: loops that allocate without the GIL, and threads that call back into Python.
+// Native code for the traced programs: loops that allocate without the GIL, and threads that call back into
+// Python.
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,7 +12,8 @@ static double Now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-// Allocates requests of `bytes` to `bytes` + 499 for so long, 200 of them at least. Called through ctypes, so without the GIL.
+// Allocates requests of `bytes` to `bytes` + 499 for so long, 200 of them at least. Called through ctypes, so
+// without the GIL.
 long SpinMalloc(double seconds, size_t bytes) {
   const double end = Now() + seconds;
   long count = 0;
@@ -22,6 +25,33 @@ long SpinMalloc(double seconds, size_t bytes) {
     }
   }
   return count;
+}
+
+// A thread that allocates without end, and a signal that makes it sleep wherever it is then.
+static volatile pthread_t g_allocating;
+static volatile int g_is_asleep;
+
+void MallocForever(void) {
+  g_allocating = pthread_self();
+  for (;;) {
+    void* volatile p = malloc(40);
+    free(p);
+  }
+}
+
+static void Sleep(int signal) {
+  (void)signal;
+  g_is_asleep = 1;
+  const struct timespec long_enough = {20, 0};
+  nanosleep(&long_enough, NULL);
+}
+
+void PutAllocatingThreadToSleep(void) {
+  const struct timespec moment = {0, 1000000};
+  while (g_allocating == 0) nanosleep(&moment, NULL);
+  signal(SIGUSR1, Sleep);
+  pthread_kill(g_allocating, SIGUSR1);
+  while (!g_is_asleep) nanosleep(&moment, NULL);
 }
 
 typedef void (*Callback)(int);

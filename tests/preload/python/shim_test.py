@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 import construct_test
 import dump_trace
@@ -163,11 +164,30 @@ def torch_training(python, folder):
     demand(wrong == missing == 0 and right > 50 and in_workers >= 8, "torch")
 
 
+def asleep_in_walk(python, folder):
+    """A thread that sleeps inside a walk holds up the end of Python for five seconds, and the recording says so."""
+    for attempt in range(20):  # where it falls asleep is up to chance
+        with tempfile.TemporaryDirectory() as own:
+            start = time.monotonic()
+            _, traces = record([python, os.path.join(HERE, "traps", "asleep.py")], own, PLATEAU_MODE="exact")
+            took = time.monotonic() - start
+            status = next(iter(traces.values())).infos["python"]
+        demand(took < 15, "it took", took)
+        if took > 5:
+            print("  attempt %d: %.1f s, %s" % (attempt + 1, took, status))
+            demand("frames off since a thread stayed inside a walk while Python ended" in status, status)
+            return
+        demand("frames on" in status, status)
+    demand(False, "never inside a walk")
+
+
 def main():
     test = globals()[sys.argv[1]]
     pythons = interpreters.find()
     if test is allocator_environments and os.environ.get("PLATEAU_TEST_LONG") != "1":
         pythons = pythons[:1] + pythons[-1:]  # it waits for the recorder's tick again and again
+    if test is asleep_in_walk:
+        pythons = pythons[:1]
     for python in pythons:
         print(interpreters.label(python), flush=True)
         with tempfile.TemporaryDirectory() as folder:
