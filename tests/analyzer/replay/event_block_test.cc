@@ -50,5 +50,29 @@ TEST(EventBlockTest, SizesAndStacksOfAnyNumberAreExact) {
   }
 }
 
+TEST(EventBlockTest, TheRoomOfOneBlockIsUsedForTheNext) {
+  EventBlock block;
+  for (const size_t wanted : {3, 40000, 5, 40000}) {
+    std::string text;
+    for (size_t i = 0; i < wanted; ++i) {
+      const char* const kind = i % 2 == 0 ? "alloc bytes=24 stack=1" : "free";
+      absl::StrAppend(&text, kind, " address=", 0x1000 + i / 2 % 8 * 32, "\n");
+    }
+    const std::string path = testing::WriteTemporary("room.plt", testing::TraceFromText(text));
+    const auto reader = reader::TraceReader::Open(path);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    size_t i = 0;
+    for (const reader::BlockRef& ref : (*reader)->streams().at(0).blocks) {
+      ASSERT_TRUE(block.Decode(**reader, ref).ok());
+      for (size_t k = 0; k < block.size(); ++k, ++i) {
+        ASSERT_EQ(block.events()[k].address, 0x1000 + i / 2 % 8 * 32);
+        ASSERT_EQ(block.events()[k].Kind(),
+                  i % 2 == 0 ? trace::RecordKind::kAlloc : trace::RecordKind::kFree);
+      }
+    }
+    EXPECT_EQ(i, wanted);
+  }
+}
+
 }  // namespace
 }  // namespace plateau::replay
