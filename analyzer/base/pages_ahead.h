@@ -25,7 +25,7 @@ class PagesAhead {
   static constexpr size_t kLongestStep = 512 << 10;  // that is not a jump
 
   PagesAhead() = default;  // of no memory
-  // The memory must be whole pages of zeros that nobody touched; others are left as they are.
+  // Memory that nobody touched yet. It may begin and end within a page, which is left as it is there.
   PagesAhead(const void* memory, size_t bytes)
       : ready_(reinterpret_cast<uintptr_t>(memory)), end_(reinterpret_cast<uintptr_t>(memory) + bytes) {}
   PagesAhead(PagesAhead&& other) noexcept
