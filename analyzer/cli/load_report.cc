@@ -16,7 +16,7 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/report/bundle/bundle.h"
-#include "analyzer/report/json_report.h"
+#include "analyzer/report/json/json_report.h"
 
 namespace plateau::cli {
 

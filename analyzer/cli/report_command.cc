@@ -11,10 +11,10 @@
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/load_report.h"
 #include "analyzer/cli/table_options.h"
-#include "analyzer/report/card.h"
-#include "analyzer/report/html_report.h"
-#include "analyzer/report/json_report.h"
-#include "analyzer/report/text_report.h"
+#include "analyzer/report/text/card.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/json/json_report.h"
+#include "analyzer/report/text/text_report.h"
 
 namespace plateau::cli {
 namespace {

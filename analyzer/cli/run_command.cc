@@ -23,9 +23,9 @@
 #include "analyzer/cli/load_report.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/reader/trace_packer.h"
-#include "analyzer/report/card.h"
-#include "analyzer/report/html_report.h"
-#include "analyzer/report/json_report.h"
+#include "analyzer/report/text/card.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/json/json_report.h"
 
 namespace plateau::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "analyzer/cli/load_report.h"
 #include "analyzer/cli/terminal_view.h"
 #include "analyzer/reader/recording.h"
-#include "analyzer/report/card.h"
-#include "analyzer/report/site_table.h"
-#include "analyzer/report/text_report.h"
+#include "analyzer/report/text/card.h"
+#include "analyzer/report/text/site_table.h"
+#include "analyzer/report/text/text_report.h"
 
 namespace plateau::cli {
 namespace {

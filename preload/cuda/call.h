@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/device_event.h"
+#include "preload/recorder/device_event.h"
 
 namespace plateau::cuda {
 

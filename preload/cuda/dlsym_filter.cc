@@ -5,7 +5,7 @@
 
 #include "preload/cuda/loader_state.h"
 #include "preload/cuda/wrapper_slots.h"
-#include "preload/torch/real_symbol.h"
+#include "preload/base/real_symbol.h"
 
 constinit PlateauDlsym* plateau_cuda_real_dlsym = nullptr;
 

@@ -4,7 +4,7 @@
 
 #include "preload/cuda/cuda_abi.h"
 #include "preload/cuda/loader_state.h"
-#include "preload/torch/real_symbol.h"
+#include "preload/base/real_symbol.h"
 
 namespace plateau::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "preload/torch/elf_view.h"
+#include "preload/base/elf_view.h"
 
 // First and last byte of our own object, from the linker.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];

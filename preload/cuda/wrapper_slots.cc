@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "preload/cuda/loader_state.h"
-#include "preload/torch/real_symbol.h"
+#include "preload/base/real_symbol.h"
 
 namespace plateau::cuda {
 

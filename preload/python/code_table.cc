@@ -9,7 +9,7 @@
 #include "preload/python/text.h"
 #include "preload/trace/encoder.h"
 #include "preload/unwind/intern_cache.h"
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 
 namespace plateau::python {
 namespace {

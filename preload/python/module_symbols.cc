@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "preload/elf_hash.h"
+#include "preload/base/elf_hash.h"
 
 namespace plateau::python {
 

@@ -5,10 +5,10 @@
 
 #include "preload/python/interpreter.h"
 #include "preload/python/walk_scope.h"
-#include "preload/recording.h"
+#include "preload/recorder/recording.h"
 #include "preload/sampler/sample_set.h"
 #include "preload/sampler/sampler.h"
-#include "preload/tracer.h"
+#include "preload/recorder/tracer.h"
 
 namespace plateau::python {
 namespace {

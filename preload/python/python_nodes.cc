@@ -3,12 +3,12 @@
 #include <atomic>
 #include <cstring>
 
-#include "preload/definitions.h"
+#include "preload/recorder/definitions.h"
 #include "preload/python/code_table.h"
 #include "preload/python/fingerprint.h"
 #include "preload/python/interpreter.h"
 #include "preload/unwind/intern_cache.h"
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 
 namespace plateau::python {
 namespace {

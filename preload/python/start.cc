@@ -2,13 +2,13 @@
 
 #include <string_view>
 
-#include "preload/fixed_text.h"
+#include "preload/base/fixed_text.h"
 #include "preload/python/interpreter.h"
 #include "preload/python/pymalloc.h"
 #include "preload/python/python_nodes.h"
 #include "preload/python/walk_scope.h"
-#include "preload/recording.h"
-#include "preload/tracer.h"
+#include "preload/recorder/recording.h"
+#include "preload/recorder/tracer.h"
 
 namespace plateau {
 namespace {

@@ -1,6 +1,6 @@
 #include "preload/sampler/sample_filter.h"
 
-#include "preload/system_call.h"
+#include "preload/base/system_call.h"
 
 namespace plateau {
 

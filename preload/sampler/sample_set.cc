@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "preload/arena.h"
+#include "preload/base/arena.h"
 
 namespace plateau {
 namespace {

@@ -15,7 +15,7 @@
 #include <cstdint>
 
 #include "preload/sampler/sample_filter.h"
-#include "preload/spin_lock.h"
+#include "preload/base/spin_lock.h"
 
 namespace plateau {
 

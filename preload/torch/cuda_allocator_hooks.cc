@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "preload/device_event.h"
-#include "preload/torch/real_symbol.h"
+#include "preload/recorder/device_event.h"
+#include "preload/base/real_symbol.h"
 
 namespace plateau {
 namespace {

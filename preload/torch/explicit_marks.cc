@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "preload/tracer.h"
+#include "preload/recorder/tracer.h"
 
 #define PLATEAU_EXPORT extern "C" __attribute__((visibility("default"), used))
 

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "preload/torch/mark_site.h"
-#include "preload/torch/real_symbol.h"
+#include "preload/base/real_symbol.h"
 #include "preload/torch/record_function.h"
 #include "preload/torch/status.h"
-#include "preload/tracer.h"
+#include "preload/recorder/tracer.h"
 
 namespace plateau {
 namespace {

@@ -8,12 +8,12 @@
 #include <type_traits>
 
 #include "preload/torch/mark_site.h"
-#include "preload/torch/real_symbol.h"
+#include "preload/base/real_symbol.h"
 #include "preload/torch/start.h"
 #include "preload/torch/status.h"
 #include "preload/torch/stop_iteration.h"
 #include "preload/torch/user_range.h"
-#include "preload/tracer.h"
+#include "preload/recorder/tracer.h"
 
 namespace plateau {
 namespace {

@@ -8,10 +8,10 @@
 #include <cstring>
 
 #include "preload/torch/method_hooks.h"
-#include "preload/torch/real_symbol.h"
+#include "preload/base/real_symbol.h"
 #include "preload/torch/record_function.h"
 #include "preload/torch/status.h"
-#include "preload/tracer.h"
+#include "preload/recorder/tracer.h"
 
 namespace plateau {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "preload/torch/real_symbol.h"
+#include "preload/base/real_symbol.h"
 
 namespace plateau {
 namespace {

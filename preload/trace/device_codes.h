@@ -1,5 +1,5 @@
 // The codes in a DEVICE record: what happened, who saw it, which memory. Kept equal to the C enums of
-// preload/device_event.h, which the recorder copies; a test compares them.
+// preload/recorder/device_event.h, which the recorder copies; a test compares them.
 #ifndef PLATEAU_PRELOAD_TRACE_DEVICE_CODES_H_
 #define PLATEAU_PRELOAD_TRACE_DEVICE_CODES_H_
 

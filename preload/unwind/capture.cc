@@ -10,7 +10,7 @@
 #include "preload/unwind/intern_cache.h"
 #include "preload/unwind/loaded_object.h"
 #include "preload/unwind/module_table.h"
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 #include "preload/unwind/rule_table.h"
 
 namespace plateau::unwind {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 
 namespace plateau::unwind {
 namespace {

@@ -1,6 +1,6 @@
 #include "preload/unwind/intern_cache.h"
 
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 
 namespace plateau::unwind {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 
 namespace plateau::unwind {
 namespace {

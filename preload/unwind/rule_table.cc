@@ -1,6 +1,6 @@
 #include "preload/unwind/rule_table.h"
 
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 
 namespace plateau::unwind {
 

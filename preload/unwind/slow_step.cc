@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "preload/unwind/full_step.h"
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 #include "preload/unwind/signal_frame.h"
 #include "preload/unwind/stack_walker.h"
 #include "preload/unwind/stack_words.h"

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 
 // Set by the loader: the main thread's stack pointer at the first instruction of the process. Everything that
 // the program's frames use is below it; what the kernel put above (arguments, environment) ends the mapping.

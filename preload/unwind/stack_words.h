@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "preload/unwind/raw_memory.h"
+#include "preload/base/raw_memory.h"
 #include "preload/unwind/stack_walker.h"
 
 // Stacks are read while sanitizers think of them as poisoned frames, and rules while they think of them as

@@ -9,16 +9,23 @@ SOURCE = os.environ.get("PLATEAU_SOURCE", ".")
 # Folder -> folders of this repository that it may include. The longest matching folder decides.
 ALLOWED = {
     "preload/trace": {"preload/trace"},
-    "preload/sampler": {"preload/sampler", "preload"},
-    "preload/unwind": {"preload/unwind", "preload/trace"},
-    "preload/python": {"preload/python", "preload/sampler", "preload/trace", "preload/unwind", "preload"},
-    "preload/torch": {"preload/torch", "preload/sampler", "preload/trace", "preload"},
-    "preload/cuda": {"preload/cuda", "preload/torch", "preload"},
-    "preload": {"preload", "preload/trace", "preload/sampler", "preload/unwind", "preload/python", "preload/torch"},
+    "preload/base": {"preload/base", "preload/trace"},
+    "preload/sampler": {"preload/sampler", "preload/base"},
+    "preload/unwind": {"preload/unwind", "preload/base", "preload/trace"},
+    "preload/ledger": {"preload/ledger", "preload/base", "preload/recorder", "preload/trace", "preload/unwind"},
+    "preload/recorder": {"preload/recorder", "preload/base", "preload/ledger", "preload/python", "preload/sampler",
+                         "preload/torch", "preload/trace", "preload/unwind"},
+    "preload/python": {"preload/python", "preload/base", "preload/recorder", "preload/sampler", "preload/trace",
+                       "preload/unwind"},
+    "preload/torch": {"preload/torch", "preload/base", "preload/recorder", "preload/sampler"},
+    "preload/cuda": {"preload/cuda", "preload/base", "preload/recorder"},
+    "preload/hooks": {"preload/hooks", "preload/base", "preload/python", "preload/recorder", "preload/sampler",
+                      "preload/trace"},
     "analyzer/base": {"analyzer/base"},
-    "analyzer/reader": {"analyzer/reader", "analyzer/base", "analyzer/pack", "preload/trace"},
     "analyzer/pack": {"analyzer/pack", "analyzer/base", "preload/trace"},
+    "analyzer/reader": {"analyzer/reader", "analyzer/base", "analyzer/pack", "preload/trace"},
     "analyzer/replay": {"analyzer/replay", "analyzer/reader", "analyzer/base", "preload/trace"},
+    "analyzer/device": {"analyzer/device", "preload/trace"},
     "analyzer/symbols": {"analyzer/symbols", "analyzer/base"},
     "analyzer/series": {"analyzer/series", "analyzer/replay", "analyzer/base", "preload/trace"},
     "analyzer/verdict": {"analyzer/verdict", "analyzer/series", "analyzer/base"},
@@ -52,7 +59,7 @@ def main():
                         target = match.group(1)
                         if not target.startswith(("preload/", "analyzer/")):
                             continue
-                        there = folder_of(target, list(ALLOWED) + ["analyzer/report", "analyzer/cli"])
+                        there = folder_of(target, list(ALLOWED) + ["analyzer/report", "analyzer/process", "analyzer/cli"])
                         if there not in ALLOWED[home]:
                             problems.append(f"{path}:{number}: {home} may not include {target}")
     print("\n".join(problems))

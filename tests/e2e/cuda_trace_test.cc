@@ -1,10 +1,10 @@
 // Device memory through the whole chain: program on the null device, both shims, trace, ledger.
 #include <map>
 
-#include "analyzer/replay/device_ledger.h"
+#include "analyzer/device/device_ledger.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "preload/device_event.h"
+#include "preload/recorder/device_event.h"
 #include "tests/support/traced_run.h"
 
 namespace plateau::testing {

@@ -88,7 +88,7 @@ def check_speedscope(folder, _total):
     jsonschema = schema_validator()
     if jsonschema is None:
         return "skipped: no python3-jsonschema"
-    found = list(BUILD.glob("analyzer/report/web/work/node_modules/speedscope/dist/release/file-format-schema.json"))
+    found = list(BUILD.glob("analyzer/report/page/web/work/node_modules/speedscope/dist/release/file-format-schema.json"))
     if not found:
         return "skipped: speedscope's schema is not installed"
     jsonschema.validate(json.loads(pathlib.Path(folder, "export.speedscope.json").read_text()), json.loads(found[0].read_text()))

@@ -6,10 +6,10 @@
 #include "absl/strings/string_view.h"
 #include "analyzer/report/bundle/bundle.h"
 #include "analyzer/report/bundle/tar_archive.h"
-#include "analyzer/report/card.h"
-#include "analyzer/report/html_report.h"
-#include "analyzer/report/json_report.h"
-#include "analyzer/report/text_report.h"
+#include "analyzer/report/text/card.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/json/json_report.h"
+#include "analyzer/report/text/text_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plateau::report;

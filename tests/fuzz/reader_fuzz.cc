@@ -11,7 +11,7 @@
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/heap_replay.h"
-#include "analyzer/report/series_feeder.h"
+#include "analyzer/series/series_feeder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plateau;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "preload/cuda/wrapper_slots.h"
-#include "preload/device_event.h"
+#include "preload/recorder/device_event.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "analyzer/report/export/pprof_export.h"
 #include "analyzer/report/export/sqlite_export.h"
 #include "analyzer/report/export/stack_text_export.h"
-#include "analyzer/report/json_report.h"
+#include "analyzer/report/json/json_report.h"
 #include "tests/support/report_fixtures.h"
 
 int main(int argc, char** argv) {

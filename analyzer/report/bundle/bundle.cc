@@ -12,9 +12,9 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/bundle/anonymizer.h"
 #include "analyzer/report/bundle/tar_archive.h"
-#include "analyzer/report/card.h"
-#include "analyzer/report/html_report.h"
-#include "analyzer/report/json_report.h"
+#include "analyzer/report/text/card.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/json/json_report.h"
 #include "analyzer/report/units.h"
 
 namespace plateau::report {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "preload/device_event.h"
+#include "preload/recorder/device_event.h"
 
 namespace {
 std::vector<struct plateau_device_event>& Events() {

@@ -16,7 +16,7 @@
 #include <cinttypes>
 
 #include "preload/torch/start.h"
-#include "preload/tracer.h"
+#include "preload/recorder/tracer.h"
 
 namespace plateau {
 namespace {

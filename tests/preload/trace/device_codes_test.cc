@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "preload/device_event.h"
+#include "preload/recorder/device_event.h"
 
 namespace plateau::trace {
 namespace {

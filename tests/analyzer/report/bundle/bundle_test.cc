@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/report/bundle/anonymizer.h"
 #include "analyzer/report/bundle/tar_archive.h"
-#include "analyzer/report/json_report.h"
+#include "analyzer/report/json/json_report.h"
 #include "tests/support/report_fixtures.h"
 
 namespace plateau::report {

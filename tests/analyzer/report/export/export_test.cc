@@ -17,9 +17,9 @@
 #include "analyzer/report/export/sqlite_export.h"
 #include "analyzer/report/export/stack_text_export.h"
 #include "analyzer/report/export/track_trace.pb.h"
-#include "analyzer/report/html_report.h"
-#include "analyzer/report/json_report.h"
-#include "analyzer/report/text_report.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/json/json_report.h"
+#include "analyzer/report/text/text_report.h"
 #include "analyzer/report/units.h"
 #include "tests/support/report_fixtures.h"
 

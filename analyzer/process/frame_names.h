@@ -1,0 +1,47 @@
+// The frames of a recording with names: functions, files, lines, inlined levels.
+//
+// Asks the symbolizer when a location is first needed and remembers the answer. What has no symbol is called
+// "module+0xoffset". Not thread-safe.
+#ifndef PLATEAU_ANALYZER_PROCESS_FRAME_NAMES_H_
+#define PLATEAU_ANALYZER_PROCESS_FRAME_NAMES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analyzer/replay/definitions.h"
+#include "analyzer/report/report_model.h"
+#include "analyzer/symbols/symbolizer.h"
+
+namespace plateau::report {
+
+class FrameNames {
+ public:
+  FrameNames(const replay::Definitions* definitions, symbols::Symbolizer* symbolizer)
+      : definitions_(*definitions), symbolizer_(*symbolizer) {}
+
+  // The levels of a location, innermost first; never empty.
+  const std::vector<Frame>& Of(uint32_t location);
+
+  // The one to show for a site: the innermost level that is the user's code and not the standard library
+  // inlined into it.
+  const Frame& Shown(uint32_t location);
+
+  // All frames of a stack, leaf first; they stay where they are as long as this object.
+  std::vector<const Frame*> Stack(uint32_t node);
+
+ private:
+  std::vector<Frame> Name(uint32_t location);
+
+  const replay::Definitions& definitions_;
+  symbols::Symbolizer& symbolizer_;
+  absl::flat_hash_map<uint32_t, std::vector<Frame>> named_;
+};
+
+// "train.py:42 in collate", "collate (train+0x12a4)".
+std::string SiteTitle(const Frame& frame);
+
+}  // namespace plateau::report
+
+#endif  // PLATEAU_ANALYZER_PROCESS_FRAME_NAMES_H_

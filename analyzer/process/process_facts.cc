@@ -1,0 +1,171 @@
+#include "analyzer/process/process_facts.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "analyzer/report/whole_number.h"
+#include "analyzer/verdict/verdict.h"
+
+namespace plateau::report {
+namespace {
+
+// RANK, then LOCAL_RANK and what MPI launchers set.
+std::optional<int> RankOf(const replay::Definitions& definitions) {
+  for (const char* key :
+       {"rank", "env:RANK", "env:LOCAL_RANK", "env:OMPI_COMM_WORLD_RANK", "env:SLURM_PROCID"}) {
+    int rank = 0;
+    if (absl::SimpleAtoi(definitions.Info(key), &rank)) return rank;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string CommandOf(const replay::Definitions& definitions) {
+  std::string command = definitions.Info("cmdline");
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  return command.empty() ? definitions.Info("exe") : command;
+}
+
+std::string EndingOf(const ProcessPass& pass) {
+  const std::string& said = pass.definitions.Info("ending");
+  if (!said.empty()) return said;
+  return pass.definitions.summary.clean_exit ? "ended in order" : "killed or still running";
+}
+
+Process FactsOf(const ProcessPass& pass, double recording_start_seconds) {
+  const trace::FileHeader& header = pass.reader->header();
+  Process out;
+  out.pid = header.pid;
+  out.parent_pid = header.parent_pid;
+  out.role = pass.definitions.Info("role");
+  if (out.role.empty()) out.role = "main";
+  out.rank = RankOf(pass.definitions);
+  out.exe = pass.definitions.Info("exe");
+  out.command = CommandOf(pass.definitions);
+  out.ending = EndingOf(pass);
+  out.start_seconds = static_cast<double>(header.start_realtime_ns) * 1e-9 - recording_start_seconds;
+  out.end_seconds = out.start_seconds + pass.Seconds(pass.definitions.last_tsc);
+  out.verdict = std::string(verdict::VerdictName(pass.analysis.process.headline.kind));
+  out.retained_bytes = pass.rows.retained_bytes;
+  out.peak_bytes = Round(pass.replay.peak_bytes);
+  for (const series::LedgerSample& sample : pass.ledger)
+    out.peak_rss_bytes = std::max(out.peak_rss_bytes, Round(sample.rss()));
+  if (!pass.analysis.pools.empty())
+    out.growth_bytes_per_step = pass.analysis.pools[0].growth_bytes_per_step.value;
+  out.dropped_events = pass.definitions.summary.TotalDroppedEvents();
+  return out;
+}
+
+std::vector<std::string> SourcesOf(const ProcessPass& pass) {
+  const auto& has_pool = pass.rows.has_pool;
+  std::vector<std::string> sources;
+  const auto add = [&sources](bool is_there, const char* name) {
+    if (is_there) sources.push_back(name);
+  };
+  add(has_pool[static_cast<size_t>(replay::Pool::kHeap)], "malloc");
+  add(has_pool[static_cast<size_t>(replay::Pool::kMmap)] ||
+          has_pool[static_cast<size_t>(replay::Pool::kShared)],
+      "mmap");
+  add(has_pool[static_cast<size_t>(replay::Pool::kPython)], "pymalloc");
+  add(!pass.definitions.Info("torch").empty(), "torch");
+  add(!pass.device->rows().empty(), "cuda");
+  return sources;
+}
+
+std::vector<std::pair<std::string, std::string>> LevelsOf(const ProcessPass& pass) {
+  const auto status = [&pass](const char* key, const char* otherwise) {
+    const std::string& text = pass.definitions.Info(key);
+    return text.empty() ? std::string(otherwise) : text;
+  };
+  const bool has_device = !pass.device->rows().empty();
+  const char* without_python = pass.definitions.codes.empty()
+                                   ? "not traced: no Python interpreter was found in the process"
+                                   : "frames were recorded";
+  return {{"python", status("python", without_python)},
+          {"torch", status("torch", "not traced: no torch library was found in the process")},
+          {"cuda", has_device ? status("cuda", "device memory was recorded")
+                              : status("cuda", "not traced: the program obtained no device memory")}};
+}
+
+std::vector<LedgerSample> LedgerOf(const ProcessPass& pass) {
+  std::vector<LedgerSample> out;
+  // The interpreter's tidying up behind the last step is no part of the run's curve.
+  const bool has_teardown = pass.clock.step_count() > 0;
+  const uint64_t end = has_teardown ? pass.clock.BucketEnd(pass.clock.last_bucket()) : 0;
+  for (size_t i = 0; i < pass.ledger.size(); ++i) {
+    const series::LedgerSample& s = pass.ledger[i];
+    if (has_teardown && s.time_seconds > pass.Seconds(end)) continue;
+    LedgerSample o;
+    o.time_seconds = s.time_seconds;
+    o.step = s.step;
+    o.rss_anon_bytes = Round(s.rss_anon);
+    o.rss_file_bytes = Round(s.rss_file);
+    o.rss_shmem_bytes = Round(s.rss_shmem);
+    o.rss_bytes = o.rss_anon_bytes + o.rss_file_bytes + o.rss_shmem_bytes;
+    o.pinned_bytes = Round(s.pinned);
+    o.device_live_bytes = Round(s.device_live);
+    o.device_reserved_bytes = Round(s.device_reserved);
+    o.cgroup_bytes = Round(s.cgroup);
+    const series::LedgerParts& parts = pass.analysis.ledger[i];
+    o.live_bytes = Round(parts.live);
+    o.allocator_gap_bytes = Round(parts.allocator_gap);
+    o.allocator_gap_is_estimated = s.allocator_held <= 0;
+    o.own_bytes = Round(parts.own);
+    o.tensor_bytes = Round(pass.replay.ledger[i].tensor_bytes);
+    o.tensor_count = Round(pass.replay.ledger[i].tensor_count);
+    // The remainder takes the rounding, so that every line adds up to the byte.
+    o.unexplained_bytes = o.rss_bytes - o.live_bytes - o.allocator_gap_bytes - o.rss_file_bytes -
+                          o.rss_shmem_bytes - o.own_bytes;
+    out.push_back(o);
+  }
+  return out;
+}
+
+Steps StepsOf(const series::StepClock& clock) {
+  Steps steps;
+  steps.count = clock.step_count();
+  steps.source = std::string(series::StepSourceName(clock.source()));
+  steps.confidence = clock.confidence() == series::Confidence::kHigh     ? 0.95
+                     : clock.confidence() == series::Confidence::kMedium ? 0.7
+                                                                         : 0.4;
+  if (clock.steps_per_epoch() > 0) steps.steps_per_epoch = clock.steps_per_epoch();
+  for (const series::Epoch& epoch : clock.epochs()) {
+    if (epoch.is_complete) steps.epoch_ends.push_back(epoch.last_step);
+  }
+  for (const series::Interlude& evaluation : clock.evaluations())
+    steps.evaluations.push_back(evaluation.after_step);
+  return steps;
+}
+
+std::vector<Phase> PhasesOf(const ProcessPass& pass) {
+  std::vector<Phase> phases;
+  int number = 0;
+  for (const series::Epoch& epoch : pass.clock.epochs()) {
+    phases.push_back({.kind = "epoch",
+                      .label = absl::StrCat("epoch ", ++number),
+                      .from_step = static_cast<double>(epoch.first_step),
+                      .to_step = static_cast<double>(epoch.last_step),
+                      .from_seconds = pass.Seconds(epoch.begin_time),
+                      .to_seconds = pass.Seconds(epoch.end_time)});
+  }
+  const auto add = [&](const char* kind, const std::vector<series::Interlude>& interludes) {
+    int count = 0;
+    for (const series::Interlude& i : interludes) {
+      phases.push_back({.kind = kind,
+                        .label = i.name.empty() ? absl::StrCat(kind, " ", ++count) : i.name,
+                        .from_step = static_cast<double>(i.after_step),
+                        .to_step = static_cast<double>(i.after_step + 1),
+                        .from_seconds = pass.Seconds(i.begin_time),
+                        .to_seconds = pass.Seconds(i.end_time)});
+    }
+  };
+  add("evaluation", pass.clock.evaluations());
+  add("checkpoint", pass.clock.checkpoints());
+  return phases;
+}
+
+}  // namespace plateau::report

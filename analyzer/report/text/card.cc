@@ -1,0 +1,295 @@
+#include "analyzer/report/text/card.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "analyzer/base/human_units.h"
+#include "analyzer/report/units.h"
+
+namespace plateau::report {
+namespace {
+
+constexpr int kLabel = 11;
+constexpr char kBold[] = "\x1b[1m";
+constexpr char kDim[] = "\x1b[2m";
+constexpr char kReset[] = "\x1b[0m";
+
+// "nothing lost", or what was: "250 events dropped, 2 blocks missing".
+std::string LossesInWords(const Losses& losses) {
+  std::vector<std::string> parts;
+  const auto say = [&parts](uint64_t count, const char* noun, const char* what) {
+    if (count > 0) parts.push_back(absl::StrCat(Counted(count, noun), " ", what));
+  };
+  say(losses.dropped_events, "event", "dropped");
+  say(losses.damaged_headers, "file header", "damaged");
+  say(losses.damaged_blocks, "block", "damaged");
+  say(losses.missing_blocks, "block", "missing");
+  say(losses.skipped_records, "record", "not understood");
+  return parts.empty() ? "nothing lost" : absl::StrJoin(parts, ", ");
+}
+
+class Card {
+ public:
+  Card(const ReportModel& model, const CardOptions& options) : model_(model), options_(options) {}
+
+  std::string Write() {
+    Banner();
+    Curves();
+    Why();
+    Holders();
+    Future();
+    RuledOut();
+    Next();
+    Recorded();
+    return out_;
+  }
+
+ private:
+  std::string Style(const char* code, const std::string& text) const {
+    return options_.color ? absl::StrCat(code, text, kReset) : text;
+  }
+
+  const char* VerdictColor() const {
+    switch (VerdictSeverity(model_.verdict.name)) {
+      case 3:
+        return "\x1b[1;37;41m";
+      case 2:
+        return "\x1b[1;30;43m";
+      case 1:
+        return "\x1b[1;37;44m";
+      default:
+        return "\x1b[1;30;42m";
+    }
+  }
+
+  void Line(const std::string& text = "") { absl::StrAppend(&out_, text, "\n"); }
+
+  void Heading(const std::string& text) { Line(Style(kBold, text)); }
+
+  void Banner() {
+    std::vector<std::string> facts;
+    const Steps& steps = model_.steps;
+    facts.push_back(absl::StrCat(HumanCount(steps.count), steps.count == 1 ? " step" : " steps"));
+    if (!steps.epoch_ends.empty()) {
+      facts.push_back(
+          absl::StrCat(steps.epoch_ends.size(), steps.epoch_ends.size() == 1 ? " epoch" : " epochs"));
+    }
+    if (model_.recording.duration_seconds > 0)
+      facts.push_back(FormatDuration(model_.recording.duration_seconds));
+    const std::string right = absl::StrJoin(facts, ", ");
+    const std::string title = absl::StrCat(" ", VerdictTitle(model_.verdict.name), " ");
+    const int room = options_.columns - DisplayWidth(title) - DisplayWidth(right) - 4;
+    const std::string command = MiddleEllipsis(Printable(model_.recording.command), std::max(room, 8));
+    const int gap =
+        std::max(2, options_.columns - DisplayWidth(title) - 2 - DisplayWidth(command) - DisplayWidth(right));
+    Line(
+        absl::StrCat(Style(VerdictColor(), title), "  ", command, std::string(gap, ' '), Style(kDim, right)));
+    for (const std::string& line : WrapText(Printable(model_.verdict.sentence), options_.columns)) Line(line);
+  }
+
+  // A curve that moves by less than 5 % is drawn from zero, so that noise does not look like growth.
+  void Curve(const char* name, const std::vector<double>& values, const std::string& note) {
+    if (values.empty()) return;
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const int width = std::clamp(options_.columns - 46, 8, 34);
+    std::string line = Sparkline(values, width, *high - *low < 0.05 * *high ? 0.0 : *low);
+    line += std::string(width - DisplayWidth(line), ' ');
+    std::string right = absl::StrCat("  ", FormatBytes(values.front()), " -> ", FormatBytes(values.back()));
+    if (6 + width + DisplayWidth(right) + 2 + DisplayWidth(note) <= options_.columns) {
+      absl::StrAppend(&right, ", ", note);
+    }
+    Line(absl::StrCat(name, Style(VerdictSeverity(model_.verdict.name) == 3 ? "\x1b[31m" : "\x1b[36m", line),
+                      right));
+  }
+
+  void Curves() {
+    if (model_.ledger.empty()) return;
+    std::vector<double> live, rss;
+    const LedgerSample* last = &model_.ledger.back();
+    for (const LedgerSample& s : model_.ledger) {
+      if (s.step < 1 && model_.ledger.back().step >= 2) continue;  // before training started
+      live.push_back(static_cast<double>(s.live_bytes));
+      rss.push_back(static_cast<double>(s.rss_bytes));
+      last = &s;
+      if (s.step >= model_.ledger.back().step && s.step >= 2)
+        break;  // after this the program takes itself down
+    }
+    // The peak of the events is an estimate where small requests were sampled; the curve is counted.
+    const double peak_bytes = std::max(static_cast<double>(model_.totals.peak_bytes),
+                                       live.empty() ? 0 : *std::max_element(live.begin(), live.end()));
+    Curve("live  ", live, absl::StrCat("peak ", FormatBytes(peak_bytes)));
+    Curve("RSS   ", rss,
+          absl::StrCat("gap ", last->allocator_gap_is_estimated ? "~" : "",
+                       FormatBytes(last->allocator_gap_bytes)));
+  }
+
+  // "Why        text" with the label in the first eleven columns and the text hanging beside it.
+  void Section(const std::string& label, const std::string& text, size_t max_lines) {
+    std::vector<std::string> lines = WrapText(Printable(text), options_.columns - kLabel);
+    if (lines.size() > max_lines) {
+      lines.resize(max_lines);
+      while (DisplayWidth(lines.back()) > options_.columns - kLabel - 4) lines.back().pop_back();
+      lines.back() += " ...";
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const std::string pad(std::max<int>(1, kLabel - (i == 0 ? label.size() : 0)), ' ');
+      Line(absl::StrCat(i == 0 ? Style(kBold, label) : "", pad, lines[i]));
+    }
+  }
+
+  void Why() {
+    size_t room = 4;
+    std::string label = "Why";
+    for (const std::string& reason : model_.verdict.why) {
+      const size_t lines = WrapText(reason, options_.columns - kLabel).size();
+      if (lines > room) break;
+      Section(label, reason, lines);
+      label.clear();
+      room -= lines;
+    }
+  }
+
+  // Sites that made the verdict first, then by retained bytes.
+  std::vector<const Site*> MostTelling() const {
+    std::vector<const Site*> sites;
+    for (const Site& site : model_.sites) sites.push_back(&site);
+    const int headline = VerdictSeverity(model_.verdict.name);
+    auto rank = [&](const Site& site) {
+      const bool made_it = model_.verdict.name != "steady" && site.verdict == model_.verdict.name;
+      if (made_it && (headline > 0 || site.retained_bytes > 0)) return 0;
+      return headline == 3 && VerdictSeverity(site.verdict) == 3 ? 1 : 2;
+    };
+    std::stable_sort(sites.begin(), sites.end(), [&](const Site* a, const Site* b) {
+      if (rank(*a) != rank(*b)) return rank(*a) < rank(*b);
+      return a->retained_bytes > b->retained_bytes;
+    });
+    return sites;
+  }
+
+  void Holders() {
+    if (model_.sites.empty()) return;
+    constexpr int kNumbers = 11 + 15;  // " 1,023 MiB" and " 1.20 MiB/step"
+    const int names = options_.columns - kNumbers - 4;
+    Heading(absl::StrCat("Who holds it", std::string(std::max(1, names + 4 - 12), ' '), "   retained",
+                         "         growth"));
+    const std::vector<const Site*> sites = MostTelling();
+    const size_t shown = std::min<size_t>(options_.top_sites, sites.size());
+    for (size_t i = 0; i < shown; ++i) {
+      const Site& s = *sites[i];
+      // One line of code may hold memory of several kinds.
+      const std::string pool = s.pool.empty() || s.pool == "host" ? "" : absl::StrCat(" (", s.pool, ")");
+      std::string name =
+          absl::StrCat(MiddleEllipsis(Printable(s.site), names - DisplayWidth(pool)), Printable(pool));
+      name += std::string(names - DisplayWidth(name), ' ');
+      const std::string bytes = FormatBytes(s.retained_bytes);
+      const std::string rate = s.growth_bytes_per_step == 0 ? "-" : HumanRate(s.growth_bytes_per_step);
+      Line(absl::StrCat("  ", i + 1, " ", name, std::string(std::max<int>(1, 11 - bytes.size()), ' '), bytes,
+                        std::string(std::max<int>(1, 15 - rate.size()), ' '), rate));
+      const std::string source(absl::StripAsciiWhitespace(s.source_line));
+      std::string detail = source;
+      if (!s.verdict.empty()) {
+        detail =
+            absl::StrCat(absl::StrReplaceAll(s.verdict, {{"_", " "}}), source.empty() ? "" : ": ", source);
+      }
+      if (!detail.empty() && i < 2)
+        Line(Style(kDim, absl::StrCat("    ", MiddleEllipsis(Printable(detail), options_.columns - 4))));
+    }
+    // The sites of all pools; the totals are those of the host alone.
+    int64_t all = 0;
+    for (const Site& site : model_.sites) all += site.retained_bytes;
+    for (const Leftover& leftover : model_.leftovers) all += leftover.retained_bytes;
+    int64_t rest = all;
+    for (size_t i = 0; i < shown; ++i) rest -= sites[i]->retained_bytes;
+    if (model_.sites.size() > shown) {
+      Line(Style(kDim, absl::StrCat("    ", HumanCount(model_.sites.size() - shown),
+                                    " more sites and leftovers hold ", FormatBytes(rest), " of ",
+                                    FormatBytes(all))));
+    }
+  }
+
+  void Future() {
+    std::vector<std::string> lines;
+    for (const Forecast& f : model_.verdict.forecasts) {
+      if (f.sentence.empty()) continue;
+      lines.push_back(model_.verdict.forecasts.size() > 1 && !f.label.empty()
+                          ? absl::StrCat(f.label, ": ", f.sentence)
+                          : f.sentence);
+    }
+    std::string label = "Forecast";
+    if (model_.verdict.needs_steps.has_value()) {
+      Section(label,
+              absl::StrCat("About ", HumanCount(*model_.verdict.needs_steps), " more steps decide it."), 1);
+      label.clear();
+    }
+    for (size_t i = 0; i < lines.size() && i < 2; ++i) {
+      Section(label, lines[i], 2);
+      label.clear();
+    }
+  }
+
+  void RuledOut() {
+    std::vector<std::string> names;
+    for (const Hypothesis& h : model_.hypotheses) {
+      if (h.result == "ruled out" || h.result == "ruled_out") names.push_back(h.name);
+    }
+    if (names.empty()) return;
+    // As many as fit on two lines; the rest is counted.
+    const size_t all = names.size();
+    std::string text = absl::StrJoin(names, ", ");
+    while (names.size() > 1 && WrapText(text, options_.columns - kLabel).size() > 2) {
+      names.pop_back();
+      text = absl::StrCat(absl::StrJoin(names, ", "), " and ", all - names.size(), " more");
+    }
+    Section("Ruled out", text, 2);
+  }
+
+  void Next() {
+    // Advice for the verdict first, then what else was recognised.
+    std::vector<std::string> lines = model_.verdict.next_steps;
+    for (const Pattern& p : model_.patterns) {
+      std::string line = absl::StrCat(p.title, " (", p.id, "): ", p.fix);
+      if (!absl::c_linear_search(lines, line)) lines.push_back(std::move(line));
+    }
+    if (!lines.empty()) Section("Next", lines[0], 2);
+    if (lines.size() > 1) Section("", lines[1], 1);
+  }
+
+  void Recorded() {
+    const RecordingInfo& r = model_.recording;
+    std::string text = absl::StrCat(r.mode, " mode");
+    if (r.sample_bytes > 0) {
+      absl::StrAppend(&text, ", sampled below ", FormatBytes(r.exact_from_bytes));
+    } else if (r.python_sample_bytes > 0) {
+      absl::StrAppend(&text, ", Python's small objects sampled");
+    }
+    if (r.sampled_from_seconds.has_value()) {
+      absl::StrAppend(
+          &text, r.python_sample_bytes > 0 ? ", other small ones from " : ", small requests sampled from ",
+          FormatDuration(*r.sampled_from_seconds), " on (size limit)");
+    }
+    if (!model_.steps.source.empty()) absl::StrAppend(&text, "; steps from ", model_.steps.source);
+    if (r.totals_only_from_seconds.has_value()) {
+      absl::StrAppend(&text, "; totals only from ", FormatDuration(*r.totals_only_from_seconds), " on");
+    }
+    absl::StrAppend(&text, "; ", LossesInWords(model_.losses));
+    if (!r.ending.empty()) absl::StrAppend(&text, "; ", r.ending);
+    Section("Recorded", text, 3);
+  }
+
+  const ReportModel& model_;
+  const CardOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string WriteCard(const ReportModel& model, const CardOptions& options) {
+  return Card(model, options).Write();
+}
+
+}  // namespace plateau::report

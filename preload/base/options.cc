@@ -1,0 +1,119 @@
+#include "preload/base/options.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "preload/base/fixed_text.h"
+#include "preload/base/raw_log.h"
+
+namespace plateau {
+namespace {
+
+const char* Find(char** environment, std::string_view name) {
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, name.data(), name.size()) == 0 && (*entry)[name.size()] == '=') {
+      return *entry + name.size() + 1;
+    }
+  }
+  return nullptr;
+}
+
+bool Parse(const char* text, const char** value) {
+  *value = text;
+  return *text != 0;
+}
+
+bool Parse(const char* text, uint64_t* value) { return ParseBytes(text, value); }
+
+bool Parse(const char* text, bool* value) {
+  if (text[0] != '0' && text[0] != '1') return false;
+  *value = text[0] == '1';
+  return text[1] == 0 || text[1] == ':';  // "0:PID": see FollowOnlyThisProcess() in process_info.cc
+}
+
+template <typename Value>
+struct Word {
+  std::string_view word;
+  Value value;
+};
+
+template <typename Value, size_t kCount>
+bool ParseWord(std::string_view text, const Word<Value> (&words)[kCount], Value* value) {
+  for (const Word<Value>& known : words) {
+    if (text != known.word) continue;
+    *value = known.value;
+    return true;
+  }
+  return false;
+}
+
+bool Parse(const char* text, trace::Mode* value) {
+  static constexpr Word<trace::Mode> kWords[] = {
+      {"default", trace::Mode::kDefault}, {"exact", trace::Mode::kExact}, {"off", trace::Mode::kOff}};
+  return ParseWord(text, kWords, value);
+}
+
+bool Parse(const char* text, PythonAlloc* value) {
+  static constexpr Word<PythonAlloc> kWords[] = {
+      {"sample", PythonAlloc::kSample}, {"exact", PythonAlloc::kExact}, {"off", PythonAlloc::kOff}};
+  return ParseWord(text, kWords, value);
+}
+
+template <typename T>
+int ReadOne(char** environment, const char* name, const char* default_value, T* value) {
+  const char* text = Find(environment, name);
+  if (text == nullptr) {
+    Parse(default_value, value);
+    return 0;
+  }
+  if (Parse(text, value)) return 0;
+  FixedText<256> line;
+  line << name << "=" << text << " is not understood, using " << default_value;
+  RawLog(line.view());
+  Parse(default_value, value);
+  return 1;
+}
+
+}  // namespace
+
+const OptionRow kOptionRows[] = {
+#define PLATEAU_OPTION(type, member, name, value, help) {name, #type, value, help},
+#include "preload/base/options.inc"
+#undef PLATEAU_OPTION
+};
+const size_t kOptionRowCount = sizeof(kOptionRows) / sizeof(kOptionRows[0]);
+
+bool ParseBytes(const char* text, uint64_t* bytes) {
+  uint64_t value = 0;
+  const char* p = text;
+  for (; *p >= '0' && *p <= '9'; ++p) {
+    if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *p - '0', &value)) {
+      return false;
+    }
+  }
+  if (p == text) return false;
+  unsigned shift = 0;
+  if (*p == 'K' || *p == 'k') shift = 10;
+  if (*p == 'M' || *p == 'm') shift = 20;
+  if (*p == 'G' || *p == 'g') shift = 30;
+  if (*p == 'T' || *p == 't') shift = 40;
+  if (shift != 0) ++p;
+  if (shift != 0 && std::strcmp(p, "iB") == 0) p += 2;
+  if (*p != 0 || (value << shift) >> shift != value) return false;
+  *bytes = value << shift;
+  return true;
+}
+
+int ReadOptions(char** environment, Options* options) {
+  bool quiet = false;
+  const char* quiet_text = Find(environment, "PLATEAU_QUIET");
+  if (quiet_text != nullptr && Parse(quiet_text, &quiet)) SetLogQuiet(quiet);
+  int bad = 0;
+#define PLATEAU_OPTION(type, member, name, value, help) \
+  bad += ReadOne(environment, name, value, &options->member);
+#include "preload/base/options.inc"
+#undef PLATEAU_OPTION
+  return bad;
+}
+
+}  // namespace plateau

@@ -1,0 +1,46 @@
+// The environment of the shim, read once in the constructor. options.inc is the list.
+//
+// Allocates: never. Text values point into the environment as it was at start-up.
+#ifndef PLATEAU_PRELOAD_BASE_OPTIONS_H_
+#define PLATEAU_PRELOAD_BASE_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/trace/format.h"
+
+namespace plateau {
+
+using OptionText = const char*;
+using OptionBytes = uint64_t;
+using OptionSwitch = bool;
+using OptionMode = trace::Mode;
+// What is recorded of Python's small objects.
+enum class PythonAlloc : uint8_t { kSample, kExact, kOff };
+using OptionPythonAlloc = PythonAlloc;
+
+struct Options {
+#define PLATEAU_OPTION(type, member, name, value, help) Option##type member;
+#include "preload/base/options.inc"
+#undef PLATEAU_OPTION
+};
+
+struct OptionRow {
+  const char* name;
+  const char* type;
+  const char* default_value;
+  const char* help;
+};
+extern const OptionRow kOptionRows[];
+extern const size_t kOptionRowCount;
+
+// Reads the options from `environment` ("NAME=value" strings, null at the end). A value that cannot be read
+// is reported through raw_log and replaced by its default. Returns how many were.
+int ReadOptions(char** environment, Options* options);
+
+// "512K", "1G", "4096": false when it is no such number.
+bool ParseBytes(const char* text, uint64_t* bytes);
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_BASE_OPTIONS_H_

@@ -1,0 +1,178 @@
+#include "preload/base/real_functions.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "preload/base/system_call.h"
+
+extern "C" {
+void* __libc_malloc(size_t);
+void __libc_free(void*);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+void* __libc_valloc(size_t);
+void* __libc_pvalloc(size_t);
+void* __sbrk(intptr_t);
+extern void* __curbrk;
+const char* gnu_get_libc_version();
+}
+
+namespace plateau {
+namespace {
+
+// Stand-ins until the constructor, in terms of what libc exports under a second name or of the kernel.
+
+int EarlyPosixMemalign(void** out, size_t alignment, size_t bytes) {
+  if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
+  const int saved = errno;
+  void* p = __libc_memalign(alignment, bytes);
+  errno = saved;
+  if (p == nullptr) return ENOMEM;
+  *out = p;
+  return 0;
+}
+
+void* EarlyReallocarray(void* p, size_t count, size_t bytes) {
+  size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return __libc_realloc(p, total);
+}
+
+void FreeSized(void* p, size_t) { g_real.free(p); }
+void FreeAlignedSized(void* p, size_t, size_t) { g_real.free(p); }
+
+template <typename T>
+T WithErrno(long result) {
+  if (sys::Failed(result)) {
+    errno = static_cast<int>(-result);
+    return (T)-1;
+  }
+  return (T)result;
+}
+
+void* KernelMmap(void* address, size_t bytes, int prot, int flags, int fd, off_t offset) {
+  return WithErrno<void*>(sys::Mmap(address, bytes, prot, flags, fd, offset));
+}
+int KernelMunmap(void* address, size_t bytes) { return WithErrno<int>(sys::Munmap(address, bytes)); }
+void* KernelMremap(void* address, size_t old_bytes, size_t new_bytes, int flags, ...) {
+  __builtin_va_list arguments;
+  __builtin_va_start(arguments, flags);
+  void* new_address = __builtin_va_arg(arguments, void*);
+  __builtin_va_end(arguments);
+  return WithErrno<void*>(sys::Call(SYS_mremap, sys::Arg(address), sys::Arg(old_bytes), sys::Arg(new_bytes),
+                                    flags, sys::Arg(new_address)));
+}
+// An allocator may move the break while it initialises, with its lock held, when dlsym would call it again.
+int KernelBrk(void* address) {
+  void* const now = reinterpret_cast<void*>(sys::Call(SYS_brk, sys::Arg(address)));
+  __curbrk = now;
+  if (now >= address) return 0;
+  errno = ENOMEM;
+  return -1;
+}
+void KernelExit(int status) {
+  for (;;) sys::Call(SYS_exit_group, status);
+}
+
+template <typename T>
+bool Resolve(const char* name, T* function) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) return false;
+  std::memcpy(function, &found, sizeof(found));
+  return true;
+}
+
+struct Range {
+  uintptr_t begin;
+  uintptr_t end;
+};
+constinit Range g_allocator_code = {0, 0};
+constinit bool g_is_libc = true;
+constinit bool g_is_glibc = true;
+
+int FindAllocator(dl_phdr_info* info, size_t, void*) {
+  const uintptr_t target = reinterpret_cast<uintptr_t>(g_real.malloc);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && target >= begin &&
+        target < begin + segment.p_memsz) {
+      g_allocator_code = {begin, begin + segment.p_memsz};
+      g_is_glibc = IsAllocatorCode(reinterpret_cast<void*>(&gnu_get_libc_version));
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+constinit RealFunctions g_real = {
+    __libc_malloc,
+    __libc_free,
+    __libc_calloc,
+    __libc_realloc,
+    EarlyReallocarray,
+    __libc_memalign,
+    __libc_memalign,
+    EarlyPosixMemalign,
+    __libc_valloc,
+    __libc_pvalloc,
+    FreeSized,
+    FreeAlignedSized,
+    KernelMmap,
+    KernelMunmap,
+    KernelMremap,
+    KernelBrk,
+    __sbrk,
+    nullptr,
+    nullptr,
+    KernelExit,
+};
+
+void ResolveRealFunctions() {
+  RealFunctions found = g_real;
+  Resolve("malloc", &found.malloc);
+  Resolve("free", &found.free);
+  Resolve("calloc", &found.calloc);
+  Resolve("realloc", &found.realloc);
+  Resolve("reallocarray", &found.reallocarray);
+  Resolve("memalign", &found.memalign);
+  Resolve("aligned_alloc", &found.aligned_alloc);
+  Resolve("posix_memalign", &found.posix_memalign);
+  Resolve("valloc", &found.valloc);
+  Resolve("pvalloc", &found.pvalloc);
+  Resolve("free_sized", &found.free_sized);
+  Resolve("free_aligned_sized", &found.free_aligned_sized);
+  Resolve("mmap", &found.mmap);
+  Resolve("munmap", &found.munmap);
+  Resolve("mremap", &found.mremap);
+  Resolve("brk", &found.brk);
+  Resolve("sbrk", &found.sbrk);
+  Resolve("dlclose", &found.dlclose);
+  Resolve("pthread_create", &found.pthread_create);
+  Resolve("_exit", &found.exit_now);
+  // All at once, so that no block comes from one allocator and goes to another because a name was switched
+  // later.
+  g_is_libc = found.malloc == __libc_malloc;
+  g_real = found;
+  dl_iterate_phdr(FindAllocator, nullptr);
+}
+
+bool AllocatorIsLibc() { return g_is_libc; }
+bool AllocatorIsGlibc() { return g_is_glibc; }
+
+bool IsAllocatorCode(const void* pc) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pc);
+  return address - g_allocator_code.begin < g_allocator_code.end - g_allocator_code.begin;
+}
+
+}  // namespace plateau

@@ -1,0 +1,55 @@
+// The functions behind our hooks.
+//
+// Until ResolveRealFunctions() they are libc's own entry points, linked directly: no dlsym, no recursion, no
+// dummy pool. Afterwards they are whatever the program would have called without us, perhaps another
+// allocator. Blocks handed out before the switch are remembered by EarlyBlocks, because only libc can take
+// them back.
+#ifndef PLATEAU_PRELOAD_BASE_REAL_FUNCTIONS_H_
+#define PLATEAU_PRELOAD_BASE_REAL_FUNCTIONS_H_
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace plateau {
+
+struct RealFunctions {
+  void* (*malloc)(size_t);
+  void (*free)(void*);
+  void* (*calloc)(size_t, size_t);
+  void* (*realloc)(void*, size_t);
+  void* (*reallocarray)(void*, size_t, size_t);
+  void* (*memalign)(size_t, size_t);
+  void* (*aligned_alloc)(size_t, size_t);
+  int (*posix_memalign)(void**, size_t, size_t);
+  void* (*valloc)(size_t);
+  void* (*pvalloc)(size_t);
+  void (*free_sized)(void*, size_t);
+  void (*free_aligned_sized)(void*, size_t, size_t);
+  void* (*mmap)(void*, size_t, int, int, int, off_t);
+  int (*munmap)(void*, size_t);
+  void* (*mremap)(void*, size_t, size_t, int, ...);
+  int (*brk)(void*);
+  void* (*sbrk)(intptr_t);
+  int (*dlclose)(void*);
+  int (*pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  void (*exit_now)(int);  // _exit
+};
+extern RealFunctions g_real;
+
+// Looks the functions up behind this library. Under the guard: dlsym may allocate.
+void ResolveRealFunctions();
+
+// True before ResolveRealFunctions(), and afterwards when malloc and __libc_malloc are still one. Some
+// allocators define both names, so this says who takes early blocks back, not who it is.
+bool AllocatorIsLibc();
+// The allocator is the C library's own, which mallinfo2() describes.
+bool AllocatorIsGlibc();
+// Whether code at `pc` belongs to the real allocator, whose maps are its own business.
+bool IsAllocatorCode(const void* pc);
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_BASE_REAL_FUNCTIONS_H_

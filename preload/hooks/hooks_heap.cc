@@ -1,0 +1,203 @@
+// The slow paths of the malloc family.
+#include <errno.h>
+#include <malloc.h>
+
+#include <cstring>
+
+#include "preload/recorder/early_blocks.h"
+#include "preload/recorder/event.h"
+#include "preload/hooks/hooks.h"
+#include "preload/python/walk_scope.h"
+#include "preload/base/real_functions.h"
+#include "preload/sampler/sample_set.h"
+
+extern "C" {
+void __libc_free(void*);
+}
+
+namespace plateau {
+namespace {
+
+// Runs `call`, which returns a block of `bytes` or null, and records it.
+template <typename Call>
+[[gnu::always_inline]] inline void* Allocate(size_t bytes, const void* frame, Call call) {
+  ThreadState& t = t_thread;
+  if (EnterHook(t)) [[likely]] {
+    void* p = call();
+    if (p != nullptr) RecordAlloc(t, p, bytes, frame);
+    LeaveHook(t);
+    return p;
+  }
+  CountNested(t, bytes);
+  void* p = call();
+  if (p != nullptr) RememberEarlyBlock(p, bytes);
+  LeaveHook(t);
+  return p;
+}
+
+// Blocks from before the constructor go back to libc, whoever is the allocator now.
+bool TakeEarly(void* p, size_t* bytes) {
+  if (!g_early_blocks.Take(p, bytes)) return false;
+  if (!AllocatorIsLibc()) g_sample_set.Unwatch(reinterpret_cast<uintptr_t>(p));
+  return true;
+}
+
+template <typename Call>
+[[gnu::always_inline]] inline void Free(void* p, Call call) {
+  if (p == nullptr) return;
+  ThreadState& t = t_thread;
+  size_t early_bytes;
+  if (EnterHook(t)) [[likely]] {
+    RecordFree(t, p);
+  } else {
+    CountNested(t, 0);
+  }
+  python::BeforeRelease();
+  if (!g_early_blocks.empty() && TakeEarly(p, &early_bytes)) [[unlikely]] {
+    __libc_free(p);
+  } else {
+    call();
+  }
+  LeaveHook(t);
+}
+
+// A block of libc's that grows under another allocator changes hands.
+void* MoveEarly(void* p, size_t old_bytes, size_t bytes) {
+  void* moved = g_real.malloc(bytes);
+  if (moved == nullptr) {
+    g_early_blocks.Add(p, old_bytes);
+    g_sample_set.Watch(reinterpret_cast<uintptr_t>(p));
+    return nullptr;
+  }
+  std::memcpy(moved, p, old_bytes < bytes ? old_bytes : bytes);
+  __libc_free(p);
+  return moved;
+}
+
+void* RealRealloc(void* p, size_t bytes) {
+  size_t early_bytes;
+  if (!AllocatorIsLibc() && TakeEarly(p, &early_bytes)) [[unlikely]]
+    return MoveEarly(p, early_bytes, bytes);
+  return g_real.realloc(p, bytes);
+}
+
+// `p` and `bytes` are not 0.
+[[gnu::always_inline]] inline void* Reallocate(void* p, size_t bytes, const void* frame) {
+  ThreadState& t = t_thread;
+  if (!EnterHook(t)) [[unlikely]] {
+    CountNested(t, bytes);
+    void* result = RealRealloc(p, bytes);
+    LeaveHook(t);
+    return result;
+  }
+  const ReallocEvent event = BeginRealloc(t, p, bytes);
+  void* result = RealRealloc(p, bytes);
+  if (!event.recording && result != nullptr) {
+    size_t ignored;
+    g_early_blocks.Take(p, &ignored);
+  }
+  EndRealloc(t, event, p, result, bytes, frame);
+  LeaveHook(t);
+  return result;
+}
+
+// realloc(p, 0) is a free that may return a new block: glibc returns null, others a block of the least size.
+[[gnu::always_inline]] inline void* ReallocateToNothing(void* p, const void* frame) {
+  ThreadState& t = t_thread;
+  const bool entered = EnterHook(t);
+  size_t early_bytes;
+  void* result = nullptr;
+  if (entered) RecordFree(t, p);
+  if (TakeEarly(p, &early_bytes)) {
+    __libc_free(p);
+  } else {
+    result = g_real.realloc(p, 0);
+  }
+  if (entered && result != nullptr) RecordAlloc(t, result, 0, frame);
+  LeaveHook(t);
+  return result;
+}
+
+[[gnu::always_inline]] inline void* ReallocAny(void* p, size_t bytes, const void* frame) {
+  if (p == nullptr) return Allocate(bytes, frame, [=] { return g_real.realloc(nullptr, bytes); });
+  if (bytes == 0) return ReallocateToNothing(p, frame);
+  return Reallocate(p, bytes, frame);
+}
+
+size_t Product(size_t count, size_t bytes) {
+  size_t total;
+  return __builtin_mul_overflow(count, bytes, &total) ? SIZE_MAX : total;
+}
+
+size_t RoundUpToPage(size_t bytes) {
+  constexpr size_t kPageBytes = 4096;
+  return bytes > SIZE_MAX - kPageBytes ? bytes : (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+}  // namespace
+
+[[gnu::noinline]] void* MallocSlow(size_t bytes) {
+  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.malloc(bytes); });
+}
+
+[[gnu::noinline]] void* CallocSlow(size_t count, size_t bytes) {
+  return Allocate(Product(count, bytes), __builtin_frame_address(0),
+                  [=] { return g_real.calloc(count, bytes); });
+}
+
+[[gnu::noinline]] void* ReallocSlow(void* p, size_t bytes) {
+  return ReallocAny(p, bytes, __builtin_frame_address(0));
+}
+
+[[gnu::noinline]] void* ReallocarraySlow(void* p, size_t count, size_t bytes) {
+  size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total)) return g_real.reallocarray(p, count, bytes);
+  return ReallocAny(p, total, __builtin_frame_address(0));
+}
+
+[[gnu::noinline]] void* MemalignSlow(size_t alignment, size_t bytes) {
+  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.memalign(alignment, bytes); });
+}
+
+[[gnu::noinline]] void* AlignedAllocSlow(size_t alignment, size_t bytes) {
+  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.aligned_alloc(alignment, bytes); });
+}
+
+[[gnu::noinline]] int PosixMemalignSlow(void** out, size_t alignment, size_t bytes) {
+  int result = 0;
+  Allocate(bytes, __builtin_frame_address(0), [&]() -> void* {
+    result = g_real.posix_memalign(out, alignment, bytes);
+    return result == 0 ? *out : nullptr;
+  });
+  return result;
+}
+
+[[gnu::noinline]] void* VallocSlow(size_t bytes) {
+  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.valloc(bytes); });
+}
+
+[[gnu::noinline]] void* PvallocSlow(size_t bytes) {
+  return Allocate(RoundUpToPage(bytes), __builtin_frame_address(0), [=] { return g_real.pvalloc(bytes); });
+}
+
+[[gnu::noinline]] static void FreeGuarded(void* p) {
+  Free(p, [=] { g_real.free(p); });
+}
+
+[[gnu::noinline]] void FreeSlow(void* p) {
+  if (g_early_blocks.empty() && RecordPlainFree(t_thread, p)) {
+    python::BeforeRelease();
+    return g_real.free(p);  // as in default mode, what the allocator does in there has no guard
+  }
+  FreeGuarded(p);
+}
+
+[[gnu::noinline]] void FreeSizedSlow(void* p, size_t bytes) {
+  Free(p, [=] { g_real.free_sized(p, bytes); });
+}
+
+[[gnu::noinline]] void FreeAlignedSizedSlow(void* p, size_t alignment, size_t bytes) {
+  Free(p, [=] { g_real.free_aligned_sized(p, alignment, bytes); });
+}
+
+}  // namespace plateau

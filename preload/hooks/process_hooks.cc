@@ -1,0 +1,112 @@
+#include "preload/hooks/process_hooks.h"
+
+#include <errno.h>
+
+#include <atomic>
+
+#include "preload/recorder/event.h"
+#include "preload/recorder/lifecycle.h"
+#include "preload/python/start.h"
+#include "preload/base/real_functions.h"
+
+namespace plateau {
+namespace {
+
+// What a new thread finds out about its creator. A fixed pool: when it is used up, a thread starts without.
+struct Launch {
+  std::atomic<bool> taken;
+  uint32_t creator_stream;
+  uint32_t creator_stack;
+  void* (*start)(void*);
+  void* argument;
+};
+constexpr size_t kLaunches = 256;
+constinit Launch g_launches[kLaunches] = {};
+
+Launch* TakeLaunch() {
+  for (Launch& launch : g_launches) {
+    if (!launch.taken.load(std::memory_order_relaxed) &&
+        !launch.taken.exchange(true, std::memory_order_acquire)) {
+      return &launch;
+    }
+  }
+  return nullptr;
+}
+
+void* RunThread(void* context) {
+  auto* launch = static_cast<Launch*>(context);
+  ThreadState& t = t_thread;
+  t.creator_stream = launch->creator_stream;
+  t.creator_stack = launch->creator_stack;
+  void* (*start)(void*) = launch->start;
+  void* argument = launch->argument;
+  launch->taken.store(false, std::memory_order_release);
+  return start(argument);
+}
+
+void ResolveIfNeeded() {
+  if (g_real.dlclose != nullptr) return;
+  EnterHook(t_thread);
+  ++t_thread.own_calls;
+  ResolveRealFunctions();
+  --t_thread.own_calls;
+  LeaveHook(t_thread);
+}
+
+}  // namespace
+
+[[gnu::noinline]] int HookPthreadCreate(pthread_t* thread, const pthread_attr_t* attributes,
+                                        void* (*start)(void*), void* argument) {
+  ResolveIfNeeded();
+  const unwind::Registers registers = unwind::CallerRegisters();
+  ThreadState& t = t_thread;
+  Launch* launch = nullptr;
+  if (EnterHook(t)) {
+    ThreadBuffer* buffer = BufferFor(t, 0);
+    if (buffer != nullptr && (launch = TakeLaunch()) != nullptr) {
+      launch->creator_stream = buffer->stream();
+      launch->creator_stack = StackOf(t, registers);
+      launch->start = start;
+      launch->argument = argument;
+    }
+    if (buffer != nullptr) ReleaseBuffer(t);
+  }
+  LeaveHook(t);
+  if (launch == nullptr) return g_real.pthread_create(thread, attributes, start, argument);
+  const int result = g_real.pthread_create(thread, attributes, RunThread, launch);
+  if (result != 0) launch->taken.store(false, std::memory_order_release);
+  return result;
+}
+
+int HookDlclose(void* handle) {
+  ResolveIfNeeded();
+  PythonBeforeDlclose();
+  const int result = g_real.dlclose(handle);
+  const int saved_errno = errno;
+  {
+    EventScope scope;
+    ++t_thread.own_calls;
+    PythonAfterDlclose();
+    if (scope) PartsOnModulesGone();
+    --t_thread.own_calls;
+  }
+  errno = saved_errno;
+  return result;
+}
+
+void HookExit(int status) {
+  FinishProcess();
+  g_real.exit_now(status);
+  __builtin_unreachable();
+}
+
+namespace {
+
+[[gnu::destructor]] void AtExit() { FinishProcess(); }
+
+extern "C" char** environ;
+
+[[gnu::constructor(101)]] void AtStart() { StartProcess(environ); }
+
+}  // namespace
+}  // namespace plateau

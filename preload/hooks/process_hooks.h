@@ -1,0 +1,21 @@
+// Hooks that are not about memory: threads, unloaded code and the end of the process.
+#ifndef PLATEAU_PRELOAD_HOOKS_PROCESS_HOOKS_H_
+#define PLATEAU_PRELOAD_HOOKS_PROCESS_HOOKS_H_
+
+#include <pthread.h>
+
+namespace plateau {
+
+// Gives the new thread its creator's stream and stack, which its THREAD_START will name.
+int HookPthreadCreate(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                      void* argument);
+
+// After objects were unloaded their addresses may mean other code.
+int HookDlclose(void* handle);
+
+// _exit() runs no destructors, so the orderly end is noted here.
+[[noreturn]] void HookExit(int status);
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_HOOKS_PROCESS_HOOKS_H_

@@ -1,0 +1,210 @@
+#include "preload/ledger/ledger.h"
+
+#include <errno.h>
+#include <malloc.h>
+
+#include <cstring>
+
+#include "preload/base/arena.h"
+#include "preload/ledger/copied_pages.h"
+#include "preload/base/fixed_text.h"
+#include "preload/recorder/lifecycle.h"
+#include "preload/base/real_functions.h"
+#include "preload/recorder/recording.h"
+#include "preload/base/system_call.h"
+#include "preload/recorder/thread_state.h"
+#include "preload/recorder/trace_sink.h"
+#include "preload/unwind/capture.h"
+
+namespace plateau {
+
+constinit std::atomic<uint64_t> g_next_ledger_tsc{0};
+
+namespace {
+
+using trace::LedgerField;
+
+constinit std::atomic<uint64_t> g_last_tsc{0};
+constinit std::atomic<uint64_t> g_next_mallinfo_tsc{0};
+constinit std::atomic<uint64_t> g_next_host_tsc{0};
+constinit char g_cgroup_current_path[512] = {};
+constinit uint64_t g_cgroup_limit_bytes = 0;
+
+// The number behind `key` in text like "RssAnon:   123 kB".
+bool NumberAfter(const char* text, const char* key, uint64_t* value) {
+  const char* p = std::strstr(text, key);
+  if (p == nullptr) return false;
+  p += std::strlen(key);
+  while (*p == ' ' || *p == '\t') ++p;
+  if (*p < '0' || *p > '9') return false;
+  *value = 0;
+  for (; *p >= '0' && *p <= '9'; ++p) *value = *value * 10 + static_cast<uint64_t>(*p - '0');
+  return true;
+}
+
+bool NumberInFile(const char* path, uint64_t* value) {
+  char text[64];
+  return sys::ReadFile(path, text, sizeof(text)) > 0 && NumberAfter(text, "", value);
+}
+
+void Add(trace::LedgerRecord* record, LedgerField field, uint64_t value) {
+  if (record->count == trace::kMaxLedgerFields) return;
+  record->fields[record->count].field = field;
+  record->fields[record->count].value = value;
+  ++record->count;
+}
+
+// "12:memory:/a/b" of a version 1 hierarchy, "0::/a/b" of version 2. False when there is no such line.
+bool CgroupPath(const char* text, const char* controller, FixedText<512>* path) {
+  const char* p = std::strstr(text, controller);
+  if (p == nullptr) return false;
+  p += std::strlen(controller);
+  const char* end = std::strchr(p, '\n');
+  *path << std::string_view(p, end == nullptr ? std::strlen(p) : static_cast<size_t>(end - p));
+  return true;
+}
+
+// Looks for the memory controller under `root` + `path`, then, as in containers, under `root` itself. The
+// limit is the lowest on the way up.
+bool FindCgroup(std::string_view root, std::string_view path, const char* current, const char* limit) {
+  FixedText<512> file;
+  uint64_t ignored;
+  file << root << path << "/" << current;
+  if (!NumberInFile(file.c_str(), &ignored)) {
+    path = "";
+    file.Clear();
+    file << root << "/" << current;
+    if (!NumberInFile(file.c_str(), &ignored)) return false;
+  }
+  std::memcpy(g_cgroup_current_path, file.c_str(), file.size() + 1);
+  for (;;) {
+    file.Clear();
+    file << root << path << "/" << limit;
+    uint64_t bytes;
+    // "max" is no number; version 1 writes a huge one.
+    if (NumberInFile(file.c_str(), &bytes) && bytes < (uint64_t{1} << 60) &&
+        (g_cgroup_limit_bytes == 0 || bytes < g_cgroup_limit_bytes)) {
+      g_cgroup_limit_bytes = bytes;
+    }
+    const size_t slash = path.rfind('/');
+    if (path.empty() || slash == std::string_view::npos) return true;
+    path = path.substr(0, slash);
+  }
+}
+
+void AddResident(trace::LedgerRecord* record) {
+  char text[4096];
+  if (sys::ReadFile("/proc/self/status", text, sizeof(text)) == 0) return;
+  uint64_t value;
+  if (NumberAfter(text, "\nRssAnon:", &value)) Add(record, LedgerField::kRssAnonBytes, value * 1024);
+  if (NumberAfter(text, "\nRssFile:", &value)) Add(record, LedgerField::kRssFileBytes, value * 1024);
+  if (NumberAfter(text, "\nRssShmem:", &value)) Add(record, LedgerField::kRssShmemBytes, value * 1024);
+  if (NumberAfter(text, "\nVmSwap:", &value)) Add(record, LedgerField::kSwapBytes, value * 1024);
+  if (NumberAfter(text, "\nThreads:", &value)) Add(record, LedgerField::kThreads, value);
+}
+
+// A forked worker shares pages with its parent; what it has written is its own.
+// Returns the private bytes, 0 when they are unknown.
+uint64_t AddSharing(trace::LedgerRecord* record) {
+  char text[2048];
+  if (sys::ReadFile("/proc/self/smaps_rollup", text, sizeof(text)) == 0) return 0;
+  uint64_t value, clean, private_bytes = 0;
+  if (NumberAfter(text, "\nPrivate_Dirty:", &value)) {
+    private_bytes = value * 1024;
+    Add(record, LedgerField::kPrivateDirtyBytes, private_bytes);
+  }
+  if (NumberAfter(text, "\nShared_Dirty:", &value) && NumberAfter(text, "\nShared_Clean:", &clean)) {
+    Add(record, LedgerField::kSharedBytes, (value + clean) * 1024);
+  }
+  return private_bytes;
+}
+
+void AddAllocator(trace::LedgerRecord* record, uint64_t now) {
+  if (now < g_next_mallinfo_tsc.load(std::memory_order_relaxed) || !AllocatorIsGlibc() || !ForkWasOrderly()) {
+    return;
+  }
+  const int saved_errno = errno;
+  const struct mallinfo2 info = mallinfo2();
+  errno = saved_errno;
+  g_next_mallinfo_tsc.store(now + 200 * (Now() - now), std::memory_order_relaxed);
+  Add(record, LedgerField::kAllocatorArenaBytes, info.arena);
+  Add(record, LedgerField::kAllocatorFreeBytes, info.fordblks);
+  Add(record, LedgerField::kAllocatorMmapBytes, info.hblkhd);
+}
+
+// The machine as a whole changes slowly, and its file costs a quarter of a sample: once a second will do.
+void AddHost(trace::LedgerRecord* record, uint64_t now, LedgerReason reason) {
+  if (now < g_next_host_tsc.load(std::memory_order_relaxed) && reason != LedgerReason::kEnd) return;
+  g_next_host_tsc.store(now + TicksOfMs(kLedgerIntervalMs), std::memory_order_relaxed);
+  char text[512];
+  uint64_t value;
+  if (sys::ReadFile("/proc/meminfo", text, sizeof(text)) == 0) return;
+  if (NumberAfter(text, "MemTotal:", &value)) Add(record, LedgerField::kHostLimitBytes, value * 1024);
+  if (NumberAfter(text, "MemAvailable:", &value)) Add(record, LedgerField::kHostAvailableBytes, value * 1024);
+}
+
+void AddCgroup(trace::LedgerRecord* record) {
+  uint64_t value;
+  if (g_cgroup_current_path[0] != 0 && NumberInFile(g_cgroup_current_path, &value)) {
+    Add(record, LedgerField::kCgroupCurrentBytes, value);
+  }
+  if (g_cgroup_limit_bytes != 0) Add(record, LedgerField::kCgroupLimitBytes, g_cgroup_limit_bytes);
+}
+
+}  // namespace
+
+void StartLedger() {
+  ResetCopiedPages();
+  g_cgroup_current_path[0] = 0;
+  g_cgroup_limit_bytes = 0;
+  char text[4096];
+  if (sys::ReadFile("/proc/self/cgroup", text, sizeof(text)) == 0) text[0] = 0;
+  FixedText<512> path;
+  const bool found =
+      (CgroupPath(text, ":memory:", &path) &&
+       FindCgroup("/sys/fs/cgroup/memory", path.view(), "memory.usage_in_bytes", "memory.limit_in_bytes"));
+  if (!found) {
+    path.Clear();
+    if (CgroupPath(text, "0::", &path))
+      FindCgroup("/sys/fs/cgroup", path.view(), "memory.current", "memory.max");
+  }
+  g_last_tsc.store(0, std::memory_order_relaxed);
+  g_next_ledger_tsc.store(0, std::memory_order_relaxed);
+  g_next_mallinfo_tsc.store(0, std::memory_order_relaxed);
+  g_next_host_tsc.store(0, std::memory_order_relaxed);
+}
+
+void SampleLedger(ThreadBuffer* buffer, LedgerReason reason) {
+  const uint64_t now = Now();
+  // One thread samples, the others go on.
+  uint64_t last = g_last_tsc.load(std::memory_order_relaxed);
+  // A trace that was made coarser gets fewer samples too.
+  const uint32_t coarser = g_rate.coarsened.load(std::memory_order_relaxed);
+  const unsigned shift = coarser < kMaxCoarser ? 2 * coarser : 2 * kMaxCoarser;
+  const uint64_t min_ticks = TicksOfMs(kMinIntervalMs << shift);
+  if (last != 0 && now - last < min_ticks && reason != LedgerReason::kEnd) return;
+  if (!g_last_tsc.compare_exchange_strong(last, now, std::memory_order_relaxed)) return;
+  g_next_ledger_tsc.store(now + TicksOfMs(kLedgerIntervalMs << shift), std::memory_order_relaxed);
+
+  trace::LedgerRecord record;
+  record.count = 0;
+  AddResident(&record);
+  if (reason == LedgerReason::kTickUncached || reason == LedgerReason::kMark) AddAllocator(&record, now);
+  AddCgroup(&record);
+  AddHost(&record, now, reason);
+  const uint64_t private_bytes = IsForkedChild() ? AddSharing(&record) : 0;
+  Add(&record, LedgerField::kOwnBytes, OwnBytes() + unwind::GetCaptureStatistics().own_bytes);
+  const trace::Totals totals = ProcessTotals();
+  buffer->StampTime();
+  buffer->Append([&](trace::BlockWriter& w) { return w.Ledger(record); });
+  buffer->Append([&](trace::BlockWriter& w) { return w.TotalsSnapshot(totals); });
+  if (private_bytes > 0) MaybeRecordCopiedPages(buffer, private_bytes);
+  g_sink.RefreshClock();
+  if (reason != LedgerReason::kEnd) {
+    ++t_thread.own_calls;
+    PartsTick();
+    --t_thread.own_calls;
+  }
+}
+
+}  // namespace plateau

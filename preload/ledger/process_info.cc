@@ -1,0 +1,180 @@
+#include "preload/ledger/process_info.h"
+
+#include <sys/utsname.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "preload/base/options.h"
+#include "preload/recorder/recording.h"
+#include "preload/base/system_call.h"
+
+extern "C" char** environ;
+
+namespace plateau {
+namespace {
+
+constexpr std::string_view kVersion = PLATEAU_VERSION;
+constexpr std::string_view kFollow = "PLATEAU_FOLLOW=";
+constexpr std::string_view kOut = "PLATEAU_OUT=";
+
+// Which process of a job this is, by launcher. The first that is set names the rank.
+constexpr const char* kRankVariables[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
+                                          "LOCAL_RANK"};
+
+// Recorded as env:NAME when set: ranks, and what changes how memory behaves.
+constexpr const char* kVariables[] = {"RANK",
+                                      "LOCAL_RANK",
+                                      "WORLD_SIZE",
+                                      "LOCAL_WORLD_SIZE",
+                                      "GROUP_RANK",
+                                      "OMPI_COMM_WORLD_RANK",
+                                      "OMPI_COMM_WORLD_LOCAL_RANK",
+                                      "OMPI_COMM_WORLD_SIZE",
+                                      "PMI_RANK",
+                                      "PMI_SIZE",
+                                      "SLURM_PROCID",
+                                      "SLURM_LOCALID",
+                                      "SLURM_NTASKS",
+                                      "PYTHONMALLOC",
+                                      "PYTHONMALLOCSTATS",
+                                      "PYTORCH_CUDA_ALLOC_CONF",
+                                      "PYTORCH_ALLOC_CONF",
+                                      "PYTORCH_HIP_ALLOC_CONF",
+                                      "PYTORCH_NO_CUDA_MEMORY_CACHING",
+                                      "CUDA_VISIBLE_DEVICES",
+                                      "OMP_NUM_THREADS",
+                                      "MKL_NUM_THREADS",
+                                      "GLIBC_TUNABLES",
+                                      "LD_PRELOAD"};
+constexpr std::string_view kVariablePrefixes[] = {"MALLOC_", "PLATEAU_"};
+
+const char* Variable(std::string_view name) {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, name.data(), name.size()) == 0 && (*entry)[name.size()] == '=') {
+      return *entry + name.size() + 1;
+    }
+  }
+  return nullptr;
+}
+
+void Put(ThreadBuffer* buffer, std::string_view key, std::string_view value) {
+  buffer->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
+}
+
+void PutNumber(ThreadBuffer* buffer, std::string_view key, uint64_t value) {
+  FixedText<24> text;
+  text << value;
+  Put(buffer, key, text.view());
+}
+
+// Threads may have small stacks; one process at a time gets here.
+constinit char g_text[8192] = {};
+
+void PutLink(ThreadBuffer* buffer, std::string_view key, const char* link) {
+  const long size = sys::Call(SYS_readlinkat, AT_FDCWD, sys::Arg(link), sys::Arg(g_text), sizeof(g_text));
+  if (size > 0) Put(buffer, key, {g_text, static_cast<size_t>(size)});
+}
+
+void PutEnvironment(ThreadBuffer* buffer) {
+  FixedText<128> key;
+  for (const char* name : kVariables) {
+    if (const char* value = Variable(name)) {
+      key.Clear();
+      key << "env:" << name;
+      Put(buffer, key.view(), value);
+    }
+  }
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    for (std::string_view prefix : kVariablePrefixes) {
+      const size_t equals = text.find('=');
+      if (text.substr(0, prefix.size()) != prefix || equals == std::string_view::npos) continue;
+      key.Clear();
+      key << "env:" << text.substr(0, equals);
+      Put(buffer, key.view(), text.substr(equals + 1));
+    }
+  }
+}
+
+// `arguments` are separated by zeros.
+std::string_view RoleOf(std::string_view arguments, bool is_forked_child) {
+  if (is_forked_child) return "forked worker";
+  if (arguments.find("resource_tracker") != std::string_view::npos) return "resource tracker";
+  if (arguments.find("multiprocessing.spawn") != std::string_view::npos) return "spawned worker";
+  if (arguments.find("multiprocessing.forkserver") != std::string_view::npos) return "fork server";
+  return "main";
+}
+
+}  // namespace
+
+ProgramName ReadProgramName() {
+  const long size =
+      sys::Call(SYS_readlinkat, AT_FDCWD, sys::Arg("/proc/self/exe"), sys::Arg(g_text), sizeof(g_text));
+  std::string_view path(g_text, size > 0 ? static_cast<size_t>(size) : 0);
+  const size_t slash = path.rfind('/');
+  ProgramName name;
+  name << (slash == std::string_view::npos ? path : path.substr(slash + 1));
+  return name;
+}
+
+bool FollowOnlyThisProcess(char** environment) {
+  static constinit FixedText<64> replacement;
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, kFollow.data(), kFollow.size()) != 0) continue;
+    const char* value = *entry + kFollow.size();
+    FixedText<64> mine;
+    mine << kFollow << "0:" << sys::Getpid();
+    if (value[1] == ':') return mine.view() == *entry;
+    replacement = mine;
+    *entry = const_cast<char*>(replacement.c_str());
+    return true;
+  }
+  return true;
+}
+
+void PinDirectory(char** environment) {
+  static constinit FixedText<4096> replacement;
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, kOut.data(), kOut.size()) != 0) continue;
+    const char* value = *entry + kOut.size();
+    const long size = sys::Call(SYS_getcwd, sys::Arg(g_text), sizeof(g_text));
+    if (value[0] == '/' || value[0] == 0 || size <= 1) return;
+    replacement << kOut << g_text << "/" << value;
+    if (replacement.size() + 1 < 4096) *entry = const_cast<char*>(replacement.c_str());
+    return;
+  }
+}
+
+void RecordProcessInfo(ThreadBuffer* buffer, bool is_forked_child) {
+  Put(buffer, "version", kVersion);
+  PutLink(buffer, "exe", "/proc/self/exe");
+  PutLink(buffer, "cwd", "/proc/self/cwd");
+  char* arguments = g_text;
+  size_t size = sys::ReadFile("/proc/self/cmdline", arguments, sizeof(g_text));
+  while (size > 0 && arguments[size - 1] == 0) --size;
+  const std::string_view role = RoleOf({arguments, size}, is_forked_child);
+  for (size_t i = 0; i < size; ++i) {
+    if (arguments[i] == 0) arguments[i] = ' ';
+  }
+  Put(buffer, "cmdline", {arguments, size});
+  Put(buffer, "role", role);
+  PutNumber(buffer, "parent", static_cast<uint64_t>(sys::Call(SYS_getppid)));
+  for (const char* name : kRankVariables) {
+    if (const char* value = Variable(name)) {
+      Put(buffer, "rank", value);
+      break;
+    }
+  }
+  utsname system;
+  if (!sys::Failed(sys::Call(SYS_uname, sys::Arg(&system)))) Put(buffer, "kernel", system.release);
+  uint64_t cpus[128] = {};
+  const long bytes = sys::Call(SYS_sched_getaffinity, 0, sizeof(cpus), sys::Arg(cpus));
+  uint64_t count = 0;
+  for (long i = 0; i < bytes / 8; ++i) count += static_cast<uint64_t>(__builtin_popcountll(cpus[i]));
+  PutNumber(buffer, "cpus", count);
+  Put(buffer, "clock", g_clock.is_monotonic_ns ? "monotonic" : "tsc");
+  PutEnvironment(buffer);
+}
+
+}  // namespace plateau

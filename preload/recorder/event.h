@@ -1,0 +1,114 @@
+// Inside the recorder: how one event is written. tracer.cc, hooks_heap.cc and hooks_map.cc share it.
+//
+//   EventScope scope;                       // guard, and the thread's buffer
+//   if (scope) scope.buffer()->Append(...)
+//
+// A nested scope is false and counts a drop unless the nesting is ours. Ended threads write into the shared
+// buffer.
+#ifndef PLATEAU_PRELOAD_RECORDER_EVENT_H_
+#define PLATEAU_PRELOAD_RECORDER_EVENT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/recorder/recording.h"
+#include "preload/sampler/sample_set.h"
+#include "preload/recorder/stack_capture.h"
+#include "preload/recorder/thread_buffer.h"
+#include "preload/recorder/thread_state.h"
+#include "preload/unwind/registers.h"
+
+namespace plateau {
+
+// The buffer for an event of a thread that is inside its hook; null when nothing is recorded. ReleaseBuffer()
+// after use.
+inline void ReleaseBuffer(ThreadState& t) {
+  if (t.ended) [[unlikely]]
+    GiveBackSharedBuffer(t);
+}
+
+// Allocation events. `frame` is the hook's own: the program's call is its caller.
+void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const void* frame);
+void RecordFree(ThreadState& t, const void* p);
+
+// The buffer of a thread whose events are all recorded, nothing to be asked; else null. An ended thread has
+// none.
+inline ThreadBuffer* BufferForAll(const ThreadState& t) {
+  return g_gate.records_all.load(std::memory_order_relaxed) == 1 ? t.buffer : nullptr;
+}
+
+// A free outside of hooks that is one event of many: everything is recorded, there is room, and no time stamp
+// is due. Brings its own guard. False, and nothing is done, when it is not that simple: the whole way then.
+[[gnu::always_inline]] inline bool RecordPlainFree(ThreadState& t, const void* p) {
+  ThreadBuffer* buffer = BufferForAll(t);
+  if (buffer == nullptr || t.depth != 0) return false;
+  t.depth = 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  trace::BlockWriter* writer = buffer->WriterForPlainEvent(0);
+  if (writer != nullptr) [[likely]] {
+    writer->PutFree({reinterpret_cast<uintptr_t>(p), /*is_realloc=*/false}, 0);
+    trace::Totals* totals = buffer->totals();
+    ++totals->free_calls;
+    ++totals->recorded_frees;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t.depth = 0;
+  return writer != nullptr;
+}
+
+// A realloc: the old block's end before the real call, the new one's beginning (or the return of the old)
+// after it.
+struct ReallocEvent {
+  bool recording;
+  bool record_new;  // the new size is chosen
+  bool had_old;     // the old block was in the trace
+  bool linked;      // the FREE says that an ALLOC or a cancel follows
+  bool folded_old;  // the old block is in the totals
+  SampledBlock old;
+};
+ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes);
+void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, const void* new_p, size_t bytes,
+                const void* frame);
+
+// A call that found its thread inside a hook already.
+void CountNested(ThreadState& t, size_t bytes);
+
+// The stack of an event; 0 for an ended thread.
+inline uint32_t StackOf(ThreadState& t, const unwind::Registers& registers) {
+  return t.ended ? 0 : CaptureStack(registers);
+}
+
+ThreadBuffer* BufferForSlow(ThreadState& t, uint64_t bytes);
+inline ThreadBuffer* BufferFor(ThreadState& t, uint64_t bytes) {
+  if (g_gate.live.load(std::memory_order_relaxed) == 1 && t.buffer != nullptr) [[likely]]
+    return t.buffer;
+  return BufferForSlow(t, bytes);
+}
+
+class EventScope {
+ public:
+  EventScope() : t_(t_thread) {
+    if (EnterHook(t_)) {
+      buffer_ = BufferFor(t_, 0);
+    } else {
+      CountNested(t_, 0);
+    }
+  }
+  ~EventScope() {
+    if (buffer_ != nullptr) ReleaseBuffer(t_);
+    LeaveHook(t_);
+  }
+  EventScope(const EventScope&) = delete;
+  EventScope& operator=(const EventScope&) = delete;
+  explicit operator bool() const { return buffer_ != nullptr; }
+  ThreadBuffer* buffer() { return buffer_; }
+  ThreadState& thread() { return t_; }
+
+ private:
+  ThreadState& t_;
+  ThreadBuffer* buffer_ = nullptr;
+};
+
+}  // namespace plateau
+
+#endif  // PLATEAU_PRELOAD_RECORDER_EVENT_H_

@@ -1,0 +1,370 @@
+#include "preload/recorder/recording.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include "preload/recorder/early_blocks.h"
+#include "preload/recorder/fold_table.h"
+#include "preload/ledger/ledger.h"
+#include "preload/recorder/lifecycle.h"
+#include "preload/recorder/mark_thinning.h"
+#include "preload/ledger/process_info.h"
+#include "preload/base/raw_log.h"
+#include "preload/base/real_functions.h"
+#include "preload/sampler/sample_set.h"
+#include "preload/sampler/sampler.h"
+#include "preload/recorder/slot_pool.h"
+#include "preload/base/spin_lock.h"
+#include "preload/base/system_call.h"
+#include "preload/recorder/thread_end.h"
+#include "preload/recorder/trace_sink.h"
+
+namespace plateau {
+
+constinit Gate g_gate = {};
+__thread ThreadState t_thread
+    __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, nullptr, 0, 0, false, 0, 0};
+constinit std::atomic<Phase> g_phase{Phase::kBoot};
+constinit Options g_options = {};
+constinit Rate g_rate = {};
+constexpr uint64_t kFirstExactFrom = 16 * 1024;  // when exact mode becomes sampling
+static_assert(std::is_trivially_destructible_v<Gate> && std::is_trivially_destructible_v<Rate>);
+
+namespace {
+
+constinit SpinLock g_shared_lock;
+constinit ThreadBuffer* g_shared_buffer = nullptr;
+constinit uint32_t g_pid = 0;
+constinit bool g_is_child = false;
+constinit bool g_fork_was_orderly = true;
+// Where the counters of threads go that do not record.
+constinit trace::Totals g_discarded = {};
+
+void OpenGate() {
+  const bool exact = g_options.mode == trace::Mode::kExact;
+  g_gate.fast_below.store(exact ? 0 : g_rate.exact_from.load(std::memory_order_relaxed),
+                          std::memory_order_relaxed);
+  g_gate.fast_free.store(exact ? 0 : 1, std::memory_order_relaxed);
+  g_gate.records_all.store(exact ? 1 : 0, std::memory_order_relaxed);
+  // In this order: whoever sees kRecording with a closed gate is a forked child.
+  g_gate.live.store(1, std::memory_order_release);
+  g_phase.store(Phase::kRecording, std::memory_order_release);
+}
+
+// Lets the fast path of this thread count into the void.
+void DiscardCounts(ThreadState& t) {
+  t.buffer = nullptr;
+  t.bytes_until_sample = INT64_MAX;
+  t.slot_totals = &g_discarded;
+}
+
+// Hooks become tail calls without effect.
+void TurnOff(ThreadState& t) {
+  g_phase.store(Phase::kOff, std::memory_order_relaxed);
+  g_gate.records_all.store(0, std::memory_order_relaxed);
+  g_gate.live.store(0, std::memory_order_release);
+  g_gate.fast_free.store(AllocatorIsLibc() ? 1 : 0, std::memory_order_relaxed);
+  g_gate.fast_below.store(SIZE_MAX, std::memory_order_relaxed);
+  g_sample_set.Clear();
+  DiscardCounts(t);
+}
+
+// The ring is private memory, so what the other threads have in it must be written now; recording ends here.
+void FlushPrivateSlots(ThreadState& t) {
+  g_slots.ForEachUsed([](const trace::SlotHeader* slot) {
+    const auto* block = reinterpret_cast<const trace::BlockHeader*>(slot + 1);
+    if (slot->stream != 0 && block->payload_bytes != 0) {
+      g_sink.WriteBlock(*block, reinterpret_cast<const uint8_t*>(block + 1));
+    }
+    g_sink.AddEnded(slot->totals);
+  });
+  TurnOff(t);
+}
+
+// What was allocated before we could record. Its stacks are unknown.
+void RecordEarlyBlocks(ThreadBuffer* buffer) {
+  const uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
+  const bool exact = g_options.mode == trace::Mode::kExact;
+  g_early_blocks.ForEach([&](uintptr_t address, size_t bytes) {
+    trace::Totals* totals = buffer->totals();
+    ++totals->alloc_calls;
+    totals->alloc_bytes += bytes;
+    if (!exact && (bytes < exact_from || !g_sample_set.Insert(address, {bytes, 0, 0}))) return;
+    ++totals->recorded_allocs;
+    buffer->Append([&](trace::BlockWriter& w) {
+      return w.Alloc({address, bytes, /*stack=*/0, /*is_realloc=*/false});
+    });
+  });
+}
+
+// libc's blocks must not reach another allocator's free by the fast path.
+void WatchEarlyBlocks() {
+  if (AllocatorIsLibc()) return;
+  g_early_blocks.ForEach([](uintptr_t address, size_t) { g_sample_set.Watch(address); });
+}
+
+bool StartRecording(ThreadState& t) {
+  g_rate.exact_from.store(g_options.mode == trace::Mode::kExact ? 0 : g_options.exact_from,
+                          std::memory_order_relaxed);
+  g_rate.sample_bytes.store(g_options.sample_bytes, std::memory_order_relaxed);
+  g_rate.coarsened.store(0, std::memory_order_relaxed);
+  g_rate.full.store(false, std::memory_order_relaxed);
+  g_rate.definition_bytes.store(0, std::memory_order_relaxed);
+  g_rate.first_unnamed_stack.store(0, std::memory_order_relaxed);
+  g_folds.Reset();
+  g_mark_thinning.Reset();
+  g_pid = static_cast<uint32_t>(sys::Getpid());
+  const ProgramName program = ReadProgramName();
+  if (!g_sink.Open(g_options, program.view())) return false;
+  t.buffer = nullptr;
+  t.slot_totals = nullptr;
+  ThreadBuffer* buffer = MakeBuffer(t);
+  if (buffer == nullptr) return false;
+  RecordProcessInfo(buffer, g_is_child);
+  StartLedger();
+  return true;
+}
+
+bool StartInChild(ThreadState& t) {
+  Phase expected = Phase::kForked;
+  if (!g_phase.compare_exchange_strong(expected, Phase::kStarting)) return false;
+  g_sink.AbandonInChild();
+  g_slots.Reset();
+  ThreadBuffer::ResetInChild();
+  g_shared_lock.Release();
+  g_shared_buffer = nullptr;
+  g_sample_set.ResetInChild();
+  WatchEarlyBlocks();
+  g_is_child = true;
+  t.buffer = nullptr;
+  t.slot_totals = nullptr;
+  t.bytes_until_sample = -1;
+  t.creator_stream = t.creator_stack = 0;
+  ++t.own_calls;
+  PartsOnForkChild();
+  const bool started = g_options.follow && StartRecording(t);
+  if (started) {
+    OpenGate();
+  } else {
+    TurnOff(t);
+  }
+  --t.own_calls;
+  return started;
+}
+
+}  // namespace
+
+void StartProcess(char** environment) {
+  ThreadState& t = t_thread;
+  const int saved_errno = errno;
+  const bool entered = EnterHook(t);
+  ++t.own_calls;
+  StartClock();
+  PrepareLog();
+  PinDirectory(environment);
+  ReadOptions(environment, &g_options);
+  if (g_real.dlclose == nullptr) ResolveRealFunctions();
+  sys::Call(SYS_madvise, sys::Arg(&g_gate), sizeof(g_gate), MADV_WIPEONFORK);
+  const bool wanted = entered && g_options.mode != trace::Mode::kOff &&
+                      (g_options.follow || FollowOnlyThisProcess(environment));
+  g_phase.store(Phase::kStarting, std::memory_order_relaxed);
+  if (wanted) {
+    PrepareThreadEnd();
+    pthread_atfork(nullptr, nullptr, OnForkChild);
+    unwind::InitializeCapture();
+  }
+  if (wanted && StartRecording(t)) {
+    RecordEarlyBlocks(t.buffer);
+    OpenGate();
+    StartParts();
+  } else {
+    TurnOff(t);
+  }
+  if (AllocatorIsLibc()) g_early_blocks.Clear();
+  WatchEarlyBlocks();
+  --t.own_calls;
+  LeaveHook(t);
+  errno = saved_errno;
+}
+
+bool Awake(ThreadState& t) {
+  for (;;) {
+    switch (g_phase.load(std::memory_order_acquire)) {
+      case Phase::kRecording:
+        if (g_gate.live.load(std::memory_order_acquire) == 1) return true;
+        // The gate was wiped: this is a child that nobody announced.
+        g_fork_was_orderly = false;
+        g_phase.store(Phase::kForked, std::memory_order_release);
+        break;
+      case Phase::kForked:
+        return StartInChild(t);
+      case Phase::kOff:
+        DiscardCounts(t);
+        return false;
+      case Phase::kBoot:
+      case Phase::kStarting:
+        return false;
+    }
+  }
+}
+
+void OnForkChild() {
+  if (g_phase.load(std::memory_order_relaxed) != Phase::kRecording) return;
+  g_fork_was_orderly = true;
+  g_phase.store(Phase::kForked, std::memory_order_release);
+  // Kernels before 4.14 do not wipe it.
+  g_gate.live.store(0, std::memory_order_relaxed);
+  g_gate.records_all.store(0, std::memory_order_relaxed);
+  g_gate.fast_free.store(0, std::memory_order_relaxed);
+  g_gate.fast_below.store(0, std::memory_order_relaxed);
+}
+
+bool IsForkedChild() { return g_is_child; }
+
+bool ForkWasOrderly() { return g_fork_was_orderly; }
+
+ThreadBuffer* MakeBuffer(ThreadState& t) {
+  if (t.ended) return nullptr;
+  ThreadBuffer* buffer = ThreadBuffer::Acquire();
+  if (buffer == nullptr) return nullptr;
+  t.buffer = buffer;
+  t.slot_totals = buffer->totals();
+  WatchThreadEnd(t);
+  const uint32_t thread_id = static_cast<uint32_t>(sys::Gettid());
+  buffer->random().Seed(Now() ^ reinterpret_cast<uintptr_t>(&t) ^ (uint64_t{buffer->stream()} << 32) ^
+                        thread_id);
+  t.bytes_until_sample = buffer->DrawGap(g_rate.sample_bytes.load(std::memory_order_relaxed));
+  char name[17] = {};
+  sys::Call(SYS_prctl, PR_GET_NAME, sys::Arg(name));
+  buffer->StampTime();
+  buffer->Append([&](trace::BlockWriter& w) {
+    return w.ThreadStart({thread_id, t.creator_stream, t.creator_stack, name});
+  });
+  return buffer;
+}
+
+void RememberEarlyBlock(const void* p, uint64_t bytes) {
+  if (g_phase.load(std::memory_order_relaxed) <= Phase::kStarting && AllocatorIsLibc()) {
+    g_early_blocks.Add(p, bytes);
+  }
+}
+
+ThreadBuffer* BorrowSharedBuffer(ThreadState& t) {
+  if (!g_shared_lock.Acquire()) return nullptr;
+  if (g_shared_buffer == nullptr) {
+    g_shared_buffer = ThreadBuffer::Acquire();
+    if (g_shared_buffer == nullptr) {
+      g_shared_lock.Release();
+      return nullptr;
+    }
+    g_shared_buffer->Append([&](trace::BlockWriter& w) { return w.ThreadStart({0, 0, 0, "ended threads"}); });
+  }
+  t.buffer = g_shared_buffer;
+  return g_shared_buffer;
+}
+
+void GiveBackSharedBuffer(ThreadState& t) {
+  t.buffer = nullptr;
+  t.slot_totals = nullptr;
+  t.bytes_until_sample = -1;
+  g_shared_lock.Release();
+}
+
+void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes) {
+  g_sink.CountDrop(reason, events, bytes);
+}
+
+double WeightAt(uint32_t level, uint64_t bytes) {
+  const bool exact = g_options.mode == trace::Mode::kExact;
+  if (exact && level == 0) return 1;
+  const unsigned shift = 2 * (exact ? level - 1 : level);
+  const uint64_t exact_from = (exact ? kFirstExactFrom : g_options.exact_from) << shift;
+  return bytes >= exact_from || bytes == 0 ? 1 : GapRandom::Weight(bytes, g_options.sample_bytes << shift);
+}
+
+void KeepSizeLimit(ThreadBuffer* buffer) {
+  const uint64_t limit = g_options.max_trace;
+  if (limit == 0) return;
+  // The k-th change comes when all but 2^-k of the events' space is used, and makes them four times rarer:
+  // each stage lasts twice as long as the one before. What grows with the steps and not with the events
+  // (marks, the ledger) may use the rest of the space too; the sink writes nothing beyond the limit.
+  const uint64_t space = limit - RoomBesideEvents(limit);
+  if (g_sink.file_bytes() > space && g_rate.coarsened.load(std::memory_order_relaxed) > 0 &&
+      !g_rate.full.exchange(true, std::memory_order_relaxed)) {
+    g_gate.records_all.store(0, std::memory_order_relaxed);
+    const trace::Mode mode = g_folds.Begin() ? trace::Mode::kFolded : trace::Mode::kOff;
+    buffer->StampTime();
+    buffer->Append([&](trace::BlockWriter& w) {
+      return w.Rate({mode, g_rate.exact_from.load(std::memory_order_relaxed),
+                     g_rate.sample_bytes.load(std::memory_order_relaxed)});
+    });
+    return;
+  }
+  const uint32_t level = g_rate.coarsened.load(std::memory_order_relaxed);
+  if (level >= 24 || g_rate.full.load(std::memory_order_relaxed) ||
+      g_sink.file_bytes() < space - (space >> (level + 1)))
+    return;
+  uint32_t expected = level;
+  if (!g_rate.coarsened.compare_exchange_strong(expected, level + 1)) return;
+  uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
+  uint64_t sample_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
+  if (exact_from == 0) {
+    exact_from = kFirstExactFrom;  // from exact to default mode
+  } else {
+    exact_from *= 4;
+    sample_bytes *= 4;
+  }
+  g_rate.exact_from.store(exact_from, std::memory_order_relaxed);
+  g_rate.sample_bytes.store(sample_bytes, std::memory_order_relaxed);
+  g_gate.records_all.store(0, std::memory_order_relaxed);
+  buffer->StampTime();
+  buffer->Append([&](trace::BlockWriter& w) {
+    return w.Rate({trace::Mode::kDefault, exact_from, sample_bytes});
+  });
+  if (g_gate.live.load(std::memory_order_relaxed) == 1 &&
+      g_gate.fast_free.load(std::memory_order_relaxed) == 1) {
+    g_gate.fast_below.store(exact_from, std::memory_order_relaxed);
+  }
+}
+
+void NoteDefinition(size_t bytes) {
+  const uint64_t used = g_rate.definition_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (used > RoomBesideEvents(g_options.max_trace) / 4 && IsNamed(UINT32_MAX)) {
+    g_rate.first_unnamed_stack.store(unwind::NextNode(), std::memory_order_relaxed);
+  }
+}
+
+trace::Totals ProcessTotals() {
+  trace::Totals sum = g_sink.header()->ended_threads;
+  g_slots.ForEachUsed([&sum](const trace::SlotHeader* slot) {
+    sum.alloc_calls += slot->totals.alloc_calls;
+    sum.alloc_bytes += slot->totals.alloc_bytes;
+    sum.free_calls += slot->totals.free_calls;
+    sum.freed_bytes += slot->totals.freed_bytes;
+    sum.recorded_allocs += slot->totals.recorded_allocs;
+    sum.recorded_frees += slot->totals.recorded_frees;
+  });
+  return sum;
+}
+
+void FinishProcess() {
+  // A vfork child shares all this with its parent, and ends alone.
+  if (g_gate.live.load(std::memory_order_relaxed) != 1 || g_pid != static_cast<uint32_t>(sys::Getpid()))
+    return;
+  PartsAtEnd();
+  ThreadState& t = t_thread;
+  if (EnterHook(t)) {
+    if (t.buffer != nullptr) SampleLedger(t.buffer, LedgerReason::kEnd);
+    // Open blocks of a shared ring stay where they are: they are in the file.
+    if (!g_sink.shared()) FlushPrivateSlots(t);
+    g_sink.MarkCleanExit();
+    g_slots.RetireFree(&g_sink);
+  }
+  LeaveHook(t);
+}
+
+}  // namespace plateau

@@ -1,0 +1,131 @@
+#include "analyzer/report/text/card.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/report/text/text_report.h"
+#include "analyzer/report/units.h"
+#include "tests/support/report_fixtures.h"
+
+namespace plateau::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  lines.pop_back();
+  return lines;
+}
+
+TEST(CardTest, EveryVerdictFitsOnACard) {
+  for (const auto& [name, model] : AllModels()) {
+    const std::string card = WriteCard(model);
+    const std::vector<std::string> lines = Lines(card);
+    EXPECT_LE(lines.size(), 25u) << name << "\n" << card;
+    for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), 80) << name << ": " << line;
+  }
+}
+
+TEST(CardTest, LeakCardNamesTheLineTheRateAndTheDate) {
+  const std::string card = WriteCard(LeakModel());
+  EXPECT_THAT(card, HasSubstr("LEAK"));
+  EXPECT_THAT(card, HasSubstr("1.20 MiB/step"));
+  EXPECT_THAT(card, HasSubstr("train.py:57 in train_step"));
+  EXPECT_THAT(card, HasSubstr("history.append(loss)"));
+  EXPECT_THAT(card, HasSubstr("step 5,330"));
+  EXPECT_LT(card.find("train.py:57"),
+            card.find("train.py:53"));  // the leak before the larger optimizer state
+  EXPECT_THAT(card, HasSubstr("loss.item()"));
+  EXPECT_THAT(card, HasSubstr("optimizer state"));
+  EXPECT_THAT(card, HasSubstr("█"));
+}
+
+TEST(CardTest, InconclusiveCardSaysWhatDecides) {
+  const std::string card = WriteCard(InconclusiveModel());
+  EXPECT_THAT(card, HasSubstr("INCONCLUSIVE"));
+  EXPECT_THAT(card, HasSubstr("About 20 more steps decide it."));
+  EXPECT_THAT(card, HasSubstr("If it is a leak"));
+  EXPECT_THAT(card, HasSubstr("If it is a first-pass fill"));
+}
+
+TEST(CardTest, NoEscapesUnlessAskedAndNoneFromTheRecording) {
+  EXPECT_THAT(WriteCard(HostileModel()), Not(HasSubstr("\x1b")));
+  CardOptions color;
+  color.color = true;
+  const std::string card = WriteCard(HostileModel(), color);
+  EXPECT_THAT(card, HasSubstr("\x1b["));
+  EXPECT_THAT(card, Not(HasSubstr("\x1b]0;title")));
+}
+
+TEST(CardTest, CurvesEndWithTheTraining) {
+  ReportModel model = LeakModel();
+  LedgerSample exit = model.ledger.back();  // the same step, memory already given back
+  exit.live_bytes = 1 << 20;
+  exit.rss_bytes = 2 << 20;
+  model.ledger.push_back(exit);
+  EXPECT_THAT(WriteCard(model), HasSubstr("-> 1.82 GiB"));
+}
+
+TEST(CardTest, EmptyModelStillMakesACard) {
+  EXPECT_THAT(WriteCard(ReportModel()), HasSubstr("INCONCLUSIVE"));
+}
+
+TEST(CardTest, DropsAndDamageAreSaid) {
+  ReportModel model = SteadyModel();
+  model.losses.dropped_events = 1234;
+  model.losses.damaged_blocks = 2;
+  CardOptions wide;
+  wide.columns = 120;
+  EXPECT_THAT(WriteCard(model, wide), HasSubstr("1.23 k events dropped, 2 blocks damaged"));
+}
+
+TEST(CardTest, WhatExactModeSampledIsSaid) {
+  ReportModel model = LeakModel();
+  RecordingInfo& r = model.recording;
+  r.mode = "exact";
+  r.sample_bytes = 0;
+  r.python_sample_bytes = 524288;
+  // Lines are joined: where they are broken is not the point.
+  const auto recorded = [&model] {
+    std::vector<std::string> words =
+        absl::StrSplit(WriteCard(model), absl::ByAnyChar(" \n"), absl::SkipEmpty());
+    return absl::StrJoin(words, " ");
+  };
+  EXPECT_THAT(recorded(), HasSubstr("exact mode, Python's small objects sampled; steps"));
+  r.sampled_from_seconds = 12;
+  r.totals_only_from_seconds = 20;
+  EXPECT_THAT(recorded(),
+              HasSubstr("exact mode, Python's small objects sampled, other small ones from 12.0 s on "
+                        "(size limit); steps from optimizer; totals only from 20.0 s on; nothing lost; "));
+  EXPECT_THAT(recorded(), Not(HasSubstr("…")));
+  r.python_sample_bytes = 0;
+  EXPECT_THAT(recorded(), HasSubstr("exact mode, small requests sampled from 12.0 s on (size limit); steps"));
+}
+
+TEST(CardTest, GapOfAnAllocatorThatWasNotAskedIsMarked) {
+  ReportModel model = LeakModel();
+  EXPECT_THAT(WriteCard(model), HasSubstr("gap 57.2 MiB"));
+  for (LedgerSample& sample : model.ledger) sample.allocator_gap_is_estimated = true;
+  EXPECT_THAT(WriteCard(model), HasSubstr("gap ~57.2 MiB"));
+  EXPECT_THAT(WriteTextReport(model, {}, {}), HasSubstr("allocator gap, estimated"));
+}
+
+TEST(CardTest, PeakIsNeverBelowTheCurveBesideIt) {
+  ReportModel model = LeakModel();
+  model.totals.peak_bytes = 1000;
+  EXPECT_THAT(WriteCard(model), Not(HasSubstr("peak 1000 B")));
+}
+
+TEST(CardTest, KindOfMemoryIsNamedUnlessItIsTheHosts) {
+  ReportModel model = LeakModel();
+  EXPECT_THAT(WriteCard(model), Not(HasSubstr("(host)")));
+  for (Site& site : model.sites) site.pool = "python";
+  EXPECT_THAT(WriteCard(model), HasSubstr("(python) "));
+}
+
+}  // namespace
+}  // namespace plateau::report
