@@ -69,8 +69,8 @@ Owner OwnerOfModule(const std::string& path, const std::string& main_program) {
 
 // Plateau's own start-up hook and marks, wherever they are installed: they work on behalf of their caller.
 bool IsPlateausOwn(const std::string& file) {
-  for (const char* own : {"/plateau_site/sitecustomize.py", "/plateau/mark.py",
-                          "/plateau/trainer_callback.py", "/plateau/pytest_plugin.py"}) {
+  for (const char* own : {"/plateau_site/sitecustomize.py", "/plateau_trace/mark.py",
+                          "/plateau_trace/trainer_callback.py", "/plateau_trace/pytest_plugin.py"}) {
     if (absl::EndsWith(file, own)) return true;
   }
   return false;

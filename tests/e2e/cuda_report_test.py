@@ -17,7 +17,7 @@ MIB = 1 << 20
 HEAD = """
 import ctypes, sys
 sys.path.insert(0, SOURCE + "/python")
-from plateau import mark
+from plateau_trace import mark
 torch = ctypes.CDLL(LIBRARIES + "/libtorch_stand_in.so")
 torch.stand_in_segment.restype = ctypes.c_void_p
 for name in ("segment", "lie"): getattr(torch, "stand_in_" + name).argtypes = [ctypes.c_size_t]

@@ -9,8 +9,8 @@ import tempfile
 import plateau_cli
 from plateau_cli import BUILD, PYTHON, failures
 
-PARTS = ["bin/plateau", "lib/libplateau.so", "include/plateau/mark.h", "lib/plateau/python/plateau/mark.py",
-         "lib/plateau/python/plateau/pytest_plugin.py", "lib/plateau/python/plateau/trainer_callback.py",
+PARTS = ["bin/plateau", "lib/libplateau.so", "include/plateau/mark.h", "lib/plateau/python/plateau_trace/mark.py",
+         "lib/plateau/python/plateau_trace/pytest_plugin.py", "lib/plateau/python/plateau_trace/trainer_callback.py",
          "lib/plateau/python/plateau_site/sitecustomize.py", "share/man/man1/plateau.1",
          "share/bash-completion/completions/plateau", "share/zsh/site-functions/_plateau", "share/doc/plateau/LICENSE"]
 
@@ -80,12 +80,12 @@ def check_man_and_completion(prefix, folder):
 def check_python(prefix, folder):
     """The installed plug-in finds the program beside itself: nothing on PATH, no PLATEAU_BIN."""
     environment = {"PYTHONPATH": str(prefix / "lib/plateau/python"), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
-    where = run(PYTHON, "-c", "import plateau.mark as m; m.step(); print(m.__file__)", env=environment)
+    where = run(PYTHON, "-c", "import plateau_trace.mark as m; m.step(); print(m.__file__)", env=environment)
     assert where.startswith(str(prefix)), where
     if subprocess.run([PYTHON, "-c", "import pytest"], stderr=subprocess.DEVNULL).returncode:
         return
     (folder / "test_leaks.py").write_text(LEAKS)
-    text = run(PYTHON, "-m", "pytest", "-v", "-p", "plateau.pytest_plugin", "-p", "no:cacheprovider", str(folder / "test_leaks.py"),
+    text = run(PYTHON, "-m", "pytest", "-v", "-p", "plateau_trace.pytest_plugin", "-p", "no:cacheprovider", str(folder / "test_leaks.py"),
                env=environment, code=1)
     assert "test_leak FAILED" in text and "test_clean PASSED" in text and "unmeasured" not in text, text
 

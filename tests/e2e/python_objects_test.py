@@ -17,7 +17,7 @@ SMALL_BYTES = SMALL * (200 + 33)  # of a step; a bytes object has 33 bytes besid
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from plateau import mark
+from plateau_trace import mark
 small, large = [], []
 def keep():
     small.extend([bytes(200) for _ in range(%d)])  # THE LINE

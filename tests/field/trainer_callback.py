@@ -18,7 +18,7 @@ PLATEAU = os.path.join(BUILD, "bin/plateau")
 SCRIPT = '''
 import json, sys, torch
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
-from plateau.trainer_callback import PlateauCallback
+from plateau_trace.trainer_callback import PlateauCallback
 
 class Examples(torch.utils.data.Dataset):
     def __init__(self, count):

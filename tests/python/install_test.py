@@ -34,7 +34,7 @@ def output(command, **extra):
 
 
 def main():
-    check = "import plateau.mark; plateau.mark.step(); print(plateau.mark.__file__)"
+    check = "import plateau_trace.mark; plateau_trace.mark.step(); print(plateau_trace.mark.__file__)"
     with tempfile.TemporaryDirectory() as folder:
         output(["cmake", "--install", os.path.join(BUILD, "python"), "--prefix", folder])
         where = os.path.join(folder, "lib", "plateau", "python")

@@ -1,4 +1,4 @@
-"""plateau.mark with and without the recorder."""
+"""plateau_trace.mark with and without the recorder."""
 import glob
 import os
 import subprocess
@@ -10,7 +10,7 @@ BUILD, SOURCE = os.environ["PLATEAU_BUILD"], os.environ["PLATEAU_SOURCE"]
 PACKAGE = os.path.join(SOURCE, "python")
 
 PROGRAM = '''
-from plateau import mark
+from plateau_trace import mark
 print(mark.recording())
 for i in range(3):
     mark.step()

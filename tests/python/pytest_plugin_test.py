@@ -46,7 +46,7 @@ EXPECTED = {"test_leak": "FAILED", "test_leak_below_the_limit": "PASSED", "test_
 
 def run(folder, **extra):
     env = dict(os.environ, PYTHONPATH=os.path.join(SOURCE, "python"), PYTHONDONTWRITEBYTECODE="1", **extra)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-v", "-p", "plateau.pytest_plugin", "-p", "no:cacheprovider",
+    done = subprocess.run([sys.executable, "-m", "pytest", "-v", "-p", "plateau_trace.pytest_plugin", "-p", "no:cacheprovider",
                            "--strict-markers", folder], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     text = done.stdout.decode()
     return dict(re.findall(r"::(\w+) (PASSED|FAILED|ERROR|SKIPPED)", text)), text

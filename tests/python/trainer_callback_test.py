@@ -5,7 +5,7 @@ import types
 import unittest
 
 sys.path.insert(0, os.path.join(os.environ["PLATEAU_SOURCE"], "python"))
-from plateau import mark, trainer_callback  # noqa: E402
+from plateau_trace import mark, trainer_callback  # noqa: E402
 
 EVENTS = ("init_end", "train_begin", "train_end", "epoch_begin", "epoch_end", "step_begin", "substep_end", "step_end",
           "evaluate", "predict", "save", "log", "prediction_step")

@@ -175,7 +175,7 @@ node node=2 parent=1 location=2
 
 TEST(SiteTableTest, PlateausOwnPythonFilesAreNotTheUsers) {
   EXPECT_NE(OwnerOfPythonFile("/opt/plateau/python/plateau_site/sitecustomize.py"), Owner::kUser);
-  EXPECT_NE(OwnerOfPythonFile("/home/me/plateau/python/plateau/mark.py"), Owner::kUser);
+  EXPECT_NE(OwnerOfPythonFile("/home/me/plateau/python/plateau_trace/mark.py"), Owner::kUser);
   EXPECT_NE(OwnerOfPythonFile("/etc/python3.11/sitecustomize.py"), Owner::kUser);
   EXPECT_EQ(OwnerOfPythonFile("/home/me/sitecustomize.py"), Owner::kUser);
   EXPECT_EQ(OwnerOfPythonFile("/home/me/project/mark.py"), Owner::kUser);

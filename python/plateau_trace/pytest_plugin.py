@@ -25,7 +25,7 @@ import warnings
 
 import pytest
 
-from plateau import mark
+from plateau_trace import mark
 
 MARKER = "plateau_no_leak"
 GROWING = ("leak", "slow_leak", "staircase")
@@ -51,7 +51,7 @@ def parse_bytes(value):
 def find_plateau():
     """The launcher, or None."""
     here = os.path.dirname(os.path.abspath(__file__))
-    # PREFIX/lib/plateau/python/plateau; by name, because the build folder links to the sources.
+    # PREFIX/lib/plateau/python/plateau_trace; by name, because the build folder links to the sources.
     installed = os.path.normpath(os.path.join(here, "..", "..", "..", "..", "bin", "plateau"))
     for path in (os.environ.get("PLATEAU_BIN"), installed, shutil.which("plateau")):
         if path and os.access(path, os.X_OK):
@@ -126,7 +126,7 @@ def _record(item, plateau, recording, repeats):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(item.config.rootdir),
                os.path.join(str(item.config.rootdir), item.nodeid)]
     if item.config.pluginmanager.get_plugin("plateau") is None:
-        command[3:3] = ["-p", "plateau.pytest_plugin"]
+        command[3:3] = ["-p", "plateau_trace.pytest_plugin"]
     run = [plateau, "run", "--exact", "--python-alloc=exact", "--quiet", "--no-report", "--no-pack", "-o", recording, "--"]
     done = subprocess.run(run + command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           cwd=str(item.config.invocation_params.dir))

@@ -1,6 +1,6 @@
 """Tells Plateau where the steps, epochs and phases of a program are.
 
-    from plateau import mark
+    from plateau_trace import mark
 
     for batch in batches:
         train(batch)

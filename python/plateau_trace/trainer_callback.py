@@ -1,11 +1,11 @@
 """Marks for the Hugging Face Trainer.
 
-    from plateau.trainer_callback import PlateauCallback
+    from plateau_trace.trainer_callback import PlateauCallback
     trainer = Trainer(..., callbacks=[PlateauCallback()])
 
 transformers is imported when PlateauCallback is first asked for, so importing this module needs nothing.
 """
-from plateau import mark
+from plateau_trace import mark
 
 _class = None
 

@@ -1,6 +1,0 @@
-"""What a Python program can tell Plateau, and what its tests can ask of it.
-
-plateau.mark             steps, epochs, phases and notes; does nothing without the recorder
-plateau.trainer_callback the same for the Hugging Face Trainer
-plateau.pytest_plugin    @pytest.mark.plateau_no_leak
-"""
