@@ -55,16 +55,16 @@ absl::StatusOr<report::BuildOptions> ParseAnalysisOptions(const Arguments& argum
     return absl::InvalidArgumentError(absl::StrCat("--site=", rule_name, ": not one of user, leaf, stack"));
   options.process.site_rule = *rule;
   if (arguments.Has("epoch-steps")) {
-    PLATEAU_ASSIGN_OR_RETURN(options.process.epoch_steps, arguments.Number("epoch-steps", 0));
-    if (!(*options.process.epoch_steps > 0))
+    PLATEAU_ASSIGN_OR_RETURN(options.process.known.epoch_steps, arguments.Number("epoch-steps", 0));
+    if (!(*options.process.known.epoch_steps > 0))
       return absl::InvalidArgumentError("--epoch-steps: must be above 0");
   }
   if (arguments.Has("planned-steps")) {
-    PLATEAU_ASSIGN_OR_RETURN(options.process.planned_steps, arguments.Number("planned-steps", 0));
+    PLATEAU_ASSIGN_OR_RETURN(options.process.known.planned_steps, arguments.Number("planned-steps", 0));
   }
   if (arguments.Has("limit")) {
     PLATEAU_ASSIGN_OR_RETURN(const uint64_t bytes, arguments.Bytes("limit", 0));
-    options.process.limit_bytes = static_cast<double>(bytes);
+    options.process.known.limit_bytes = static_cast<double>(bytes);
   }
   return options;
 }

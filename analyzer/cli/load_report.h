@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyzer/cli/command.h"
-#include "analyzer/process/build_report.h"
+#include "analyzer/report/builder/build_report.h"
 #include "analyzer/report/report_model.h"
 
 namespace plateau::cli {

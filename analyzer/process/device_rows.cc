@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace plateau::report {
+namespace plateau::process {
 
 using replay::DeviceObject;
 using replay::DevicePool;
@@ -123,4 +123,4 @@ double DeviceRows::LiveAt(DevicePool::Kind kind, uint32_t bucket) const {
   return bytes;
 }
 
-}  // namespace plateau::report
+}  // namespace plateau::process

@@ -16,15 +16,15 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/replay/definitions.h"
 #include "analyzer/device/device_ledger.h"
+#include "analyzer/replay/definitions.h"
 #include "analyzer/replay/site_table.h"
 #include "analyzer/replay/stack_rows.h"
 #include "analyzer/series/series_accumulator.h"
 #include "analyzer/series/tensor_series.h"
 #include "analyzer/verdict/evidence_bundle.h"
 
-namespace plateau::report {
+namespace plateau::process {
 
 class DeviceRows final : public replay::DevicePoolListener {
  public:
@@ -75,6 +75,6 @@ class DeviceRows final : public replay::DevicePoolListener {
   std::map<int32_t, Curve> torch_segments_;                     // by device
 };
 
-}  // namespace plateau::report
+}  // namespace plateau::process
 
 #endif  // PLATEAU_ANALYZER_PROCESS_DEVICE_ROWS_H_

@@ -2,8 +2,8 @@
 // memory, whether torch's own totals agree with ours, and every request that was refused with the state of
 // the device at that moment.
 //
-// Stands before the ledger, because the state of interest is the one before the teardown that follows the
-// last step. Not thread-safe. Feed records in time order.
+// It stands before the ledger, because the state of interest is the one before the teardown that follows the
+// last step. Not thread-safe. Records must come in the order of time.
 #ifndef PLATEAU_ANALYZER_PROCESS_DEVICE_SUMMARY_H_
 #define PLATEAU_ANALYZER_PROCESS_DEVICE_SUMMARY_H_
 
@@ -12,11 +12,8 @@
 #include <vector>
 
 #include "analyzer/device/device_ledger.h"
-#include "analyzer/report/report_model.h"
 
-namespace plateau::report {
-
-struct ProcessPass;
+namespace plateau::process {
 
 struct DeviceEnding {
   int32_t device = -1;
@@ -49,10 +46,6 @@ class DeviceSummary {
   std::vector<DeviceEnding> endings_;
 };
 
-// For the report.
-std::vector<Device> DevicesOf(const ProcessPass& pass);
-std::vector<OutOfMemory> RefusalsOf(const ProcessPass& pass);
-
-}  // namespace plateau::report
+}  // namespace plateau::process
 
 #endif  // PLATEAU_ANALYZER_PROCESS_DEVICE_SUMMARY_H_

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/symbols/python_lines.h"
 
-namespace plateau::report {
+namespace plateau::process {
 namespace {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -117,4 +117,4 @@ std::string SiteTitle(const Frame& frame) {
   return absl::StrCat(frame.function, " in ", module);
 }
 
-}  // namespace plateau::report
+}  // namespace plateau::process

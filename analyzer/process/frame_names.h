@@ -11,10 +11,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/replay/definitions.h"
-#include "analyzer/report/report_model.h"
+#include "analyzer/symbols/frame.h"
 #include "analyzer/symbols/symbolizer.h"
 
-namespace plateau::report {
+namespace plateau::process {
+
+using symbols::Frame;
 
 class FrameNames {
  public:
@@ -42,6 +44,6 @@ class FrameNames {
 // "train.py:42 in collate", "collate (train+0x12a4)".
 std::string SiteTitle(const Frame& frame);
 
-}  // namespace plateau::report
+}  // namespace plateau::process
 
 #endif  // PLATEAU_ANALYZER_PROCESS_FRAME_NAMES_H_

@@ -5,7 +5,7 @@
 #include "analyzer/replay/definitions.h"
 #include "analyzer/replay/heap_replay.h"
 
-namespace plateau::report {
+namespace plateau::process {
 
 // 0 when the reading does not have it.
 inline double LedgerValue(const replay::TimedLedger& reading, trace::LedgerField field) {
@@ -22,6 +22,6 @@ inline double MappedBytes(const replay::LedgerLive& live) {
   return PoolBytes(live, replay::Pool::kMmap) + PoolBytes(live, replay::Pool::kPython);
 }
 
-}  // namespace plateau::report
+}  // namespace plateau::process
 
 #endif  // PLATEAU_ANALYZER_PROCESS_LEDGER_SAMPLES_H_

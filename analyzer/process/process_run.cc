@@ -4,9 +4,8 @@
 #include <optional>
 
 #include "analyzer/process/ledger_samples.h"
-#include "analyzer/process/process_pass.h"
 
-namespace plateau::report {
+namespace plateau::process {
 namespace {
 
 using trace::LedgerField;
@@ -36,35 +35,34 @@ series::EventTrack Track(const char* name, const std::vector<series::Interlude>&
 }
 
 // The highest resident memory: what a limit is about. Live memory that was never touched does not count.
-double PeakRss(const ProcessPass& pass) {
-  if (pass.ledger.empty()) return pass.replay.peak_bytes;
+double PeakRss(const std::vector<series::LedgerSample>& ledger, double replayed_peak) {
+  if (ledger.empty()) return replayed_peak;
   double peak = 0;
-  for (const series::LedgerSample& sample : pass.ledger) peak = std::max(peak, sample.rss());
+  for (const series::LedgerSample& sample : ledger) peak = std::max(peak, sample.rss());
   return peak;
 }
 
 // The largest mean gap of samples, of whatever was sampled at any time.
-double LargestGap(const ProcessPass& pass) {
-  const trace::FileHeader& header = pass.reader->header();
+double LargestGap(const ProcessTrace& trace, const ProcessMemory& memory) {
+  const trace::FileHeader& header = trace.reader->header();
   uint64_t gap = header.python_sample_bytes;
-  if (pass.replay.has_sampling) gap = std::max(gap, header.sample_bytes);
-  for (const replay::TimedRate& timed : pass.definitions.rates) {
+  if (memory.heap.has_sampling) gap = std::max(gap, header.sample_bytes);
+  for (const replay::TimedRate& timed : trace.definitions.rates) {
     if (timed.rate.mode != trace::Mode::kExact) gap = std::max(gap, timed.rate.sample_bytes);
   }
   return static_cast<double>(gap);
 }
 
-}  // namespace
-
-std::vector<series::LedgerSample> SamplesOf(const ProcessPass& pass) {
+std::vector<series::LedgerSample> SamplesOf(const ProcessTrace& trace, const ProcessClock& clock,
+                                            const ProcessMemory& memory) {
   std::vector<series::LedgerSample> samples;
-  for (size_t i = 0; i < pass.definitions.ledger.size(); ++i) {
-    const replay::TimedLedger& reading = pass.definitions.ledger[i];
-    const replay::LedgerLive& live = pass.replay.ledger[i];
-    const uint32_t bucket = pass.clock.BucketOf(reading.tsc);
+  for (size_t i = 0; i < trace.definitions.ledger.size(); ++i) {
+    const replay::TimedLedger& reading = trace.definitions.ledger[i];
+    const replay::LedgerLive& live = memory.heap.ledger[i];
+    const uint32_t bucket = clock.steps.BucketOf(reading.tsc);
     series::LedgerSample s;
-    s.time_seconds = pass.Seconds(reading.tsc);
-    s.step = std::min(bucket, pass.clock.last_bucket());
+    s.time_seconds = trace.Seconds(reading.tsc);
+    s.step = std::min(bucket, clock.steps.last_bucket());
     s.rss_anon = LedgerValue(reading, LedgerField::kRssAnonBytes);
     s.rss_file = LedgerValue(reading, LedgerField::kRssFileBytes);
     s.rss_shmem = LedgerValue(reading, LedgerField::kRssShmemBytes);
@@ -76,9 +74,9 @@ std::vector<series::LedgerSample> SamplesOf(const ProcessPass& pass) {
     s.allocator_held = LedgerValue(reading, LedgerField::kAllocatorArenaBytes) +
                        LedgerValue(reading, LedgerField::kAllocatorMmapBytes);
     s.live_peak = std::max(live.live_peak_bytes, s.live + s.mapped_live);
-    s.pinned = pass.device->LiveAt(replay::DevicePool::Kind::kPinned, bucket);
-    s.device_live = pass.device->LiveAt(replay::DevicePool::Kind::kTensors, bucket);
-    s.device_reserved = pass.device->LiveAt(replay::DevicePool::Kind::kReserved, bucket);
+    s.pinned = memory.device->LiveAt(replay::DevicePool::Kind::kPinned, bucket);
+    s.device_live = memory.device->LiveAt(replay::DevicePool::Kind::kTensors, bucket);
+    s.device_reserved = memory.device->LiveAt(replay::DevicePool::Kind::kReserved, bucket);
     s.own = LedgerValue(reading, LedgerField::kOwnBytes);
     s.cgroup = LedgerValue(reading, LedgerField::kCgroupCurrentBytes);
     samples.push_back(s);
@@ -86,32 +84,45 @@ std::vector<series::LedgerSample> SamplesOf(const ProcessPass& pass) {
   return samples;
 }
 
-series::RunContext RunOf(const ProcessPass& pass, const ProcessOptions& options) {
-  const series::StepClock& clock = pass.clock;
+series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock& clock,
+                             const ProcessMemory& memory, const std::vector<series::LedgerSample>& ledger,
+                             const KnownRun& known) {
   series::RunContext run;
   run.steps = clock.last_bucket();
   if (clock.source() == series::StepSource::kFetch) run.unit = series::StepUnit::kBatch;
   if (clock.source() == series::StepSource::kTime) run.unit = series::StepUnit::kTimeSlice;
   if (clock.steps_per_epoch() > 0) run.epoch_steps = clock.steps_per_epoch();
-  if (options.epoch_steps) run.epoch_steps = options.epoch_steps;
+  if (known.epoch_steps) run.epoch_steps = known.epoch_steps;
   if (clock.examples_per_step() > 0) run.examples_per_step = clock.examples_per_step();
   if (clock.dataset_examples() > 0) run.dataset_examples = static_cast<double>(clock.dataset_examples());
-  run.planned_steps = options.planned_steps;
+  run.planned_steps = known.planned_steps;
   if (!clock.evaluations().empty()) run.events.push_back(Track("eval", clock.evaluations()));
   if (!clock.checkpoints().empty()) run.events.push_back(Track("checkpoint", clock.checkpoints()));
-  run.reference_bytes = pass.replay.peak_bytes;
-  run.limit_bytes = options.limit_bytes ? options.limit_bytes : MemoryLimit(pass.definitions, PeakRss(pass));
+  run.reference_bytes = memory.heap.peak_bytes;
+  run.limit_bytes = known.limit_bytes
+                        ? known.limit_bytes
+                        : MemoryLimit(trace.definitions, PeakRss(ledger, memory.heap.peak_bytes));
   if (clock.last_bucket() > 0) {
     run.seconds_per_step =
-        (pass.Seconds(clock.BucketEnd(clock.last_bucket())) - pass.Seconds(clock.BucketBegin(1))) /
+        (trace.Seconds(clock.BucketEnd(clock.last_bucket())) - trace.Seconds(clock.BucketBegin(1))) /
         clock.last_bucket();
   }
-  if (pass.replay.has_sampling)
-    run.sample_interval_bytes = static_cast<double>(pass.reader->header().sample_bytes);
-  run.sampled_site_interval_bytes = LargestGap(pass);
-  const double lost = static_cast<double>(pass.definitions.summary.TotalDroppedEvents());
-  run.lost_rate = lost / std::max(1.0, lost + static_cast<double>(pass.replay.events));
+  if (memory.heap.has_sampling)
+    run.sample_interval_bytes = static_cast<double>(trace.reader->header().sample_bytes);
+  run.sampled_site_interval_bytes = LargestGap(trace, memory);
+  const double lost = static_cast<double>(trace.definitions.summary.TotalDroppedEvents());
+  run.lost_rate = lost / std::max(1.0, lost + static_cast<double>(memory.heap.events));
   return run;
 }
 
-}  // namespace plateau::report
+}  // namespace
+
+ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, const ProcessMemory& memory,
+                       const KnownRun& known) {
+  ProcessRun run;
+  run.ledger = SamplesOf(trace, clock, memory);
+  run.context = ContextOf(trace, clock.steps, memory, run.ledger, known);
+  return run;
+}
+
+}  // namespace plateau::process

@@ -5,18 +5,18 @@
 #include <tuple>
 
 #include "analyzer/base/other_core.h"
-#include "analyzer/process/process_pass.h"
 
-namespace plateau::report {
+namespace plateau::process {
 namespace {
 
 constexpr uint32_t kNone = SiteRows::kNone;
 
 class Digester {
  public:
-  explicit Digester(const ProcessPass& pass) : pass_(pass), weights_(pass.site_count()) {
-    digest_.sites.resize(pass.site_count());
-    for (size_t site = 0; site < weights_.size(); ++site) weights_[site].is_device = pass.IsDeviceSite(site);
+  Digester(const ProcessMemory& memory, const ProcessSites& sites)
+      : memory_(memory), weights_(sites.count()) {
+    digest_.sites.resize(sites.count());
+    for (size_t site = 0; site < weights_.size(); ++site) weights_[site].is_device = sites.IsOfDevice(site);
   }
 
   void AddRows(size_t begin, size_t end) {
@@ -33,7 +33,7 @@ class Digester {
         TakeLargest(from.largest, later.weights_[i].largest, i);
       }
       for (const uint32_t holder : from.holders) {
-        if (holder != kNone) TakeHolder(holder, pass_.Row(holder).live_bytes, &to);
+        if (holder != kNone) TakeHolder(holder, memory_.Row(holder).live_bytes, &to);
       }
       to.sum.Add(from.sum);
       to.summed_rows += from.summed_rows;
@@ -59,7 +59,7 @@ class Digester {
   };
 
   void AddRow(uint32_t index) {
-    const replay::StackRow row = pass_.Row(index);
+    const replay::StackRow row = memory_.Row(index);
     SiteRows& site = digest_.sites[row.site];
     TakeTypical(index, {row.live_bytes, row.peak_bytes, row.alloc_bytes}, row.site);
     TakeLargest(index, {row.live_bytes + row.peak_bytes, row.alloc_bytes}, row.site);
@@ -94,7 +94,7 @@ class Digester {
     size_t place = SiteRows::kHolders;
     for (; place > 0; --place) {
       const uint32_t before = site->holders[place - 1];
-      if (before != kNone && pass_.Row(before).live_bytes >= bytes) break;
+      if (before != kNone && memory_.Row(before).live_bytes >= bytes) break;
     }
     if (place == SiteRows::kHolders) return;
     std::copy_backward(site->holders.begin() + static_cast<ptrdiff_t>(place), site->holders.end() - 1,
@@ -102,21 +102,21 @@ class Digester {
     site->holders[place] = index;
   }
 
-  const ProcessPass& pass_;
+  const ProcessMemory& memory_;
   std::vector<Weights> weights_;  // by site
   RowDigest digest_;
 };
 
 }  // namespace
 
-RowDigest DigestRows(const ProcessPass& pass, int threads) {
+RowDigest DigestRows(const ProcessMemory& memory, const ProcessSites& sites, int threads) {
   constexpr size_t kRowsWorthAThread = 50'000;
-  const size_t rows = pass.row_count();
+  const size_t rows = memory.row_count();
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   // Every thread has a table of all sites.
-  const size_t most = rows / std::max(kRowsWorthAThread, 16 * pass.site_count());
+  const size_t most = rows / std::max(kRowsWorthAThread, 16 * sites.count());
   threads = static_cast<int>(std::clamp<size_t>(most, 1, static_cast<size_t>(threads)));
-  std::vector<Digester> parts(static_cast<size_t>(threads), Digester(pass));
+  std::vector<Digester> parts(static_cast<size_t>(threads), Digester(memory, sites));
   WorkOnThreads(parts.size(), [&](size_t part) {
     parts[part].AddRows(rows * part / parts.size(), rows * (part + 1) / parts.size());
   });
@@ -124,4 +124,4 @@ RowDigest DigestRows(const ProcessPass& pass, int threads) {
   return std::move(parts[0].digest());
 }
 
-}  // namespace plateau::report
+}  // namespace plateau::process

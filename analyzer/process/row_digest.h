@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/base/whole_number.h"
+#include "analyzer/process/process_memory.h"
+#include "analyzer/process/process_trace.h"
 #include "analyzer/replay/stack_rows.h"
-#include "analyzer/report/whole_number.h"
 
-namespace plateau::report {
-
-struct ProcessPass;
+namespace plateau::process {
 
 // The amounts of rows in whole numbers: everything above a row is a sum of these, so every total adds up.
 struct RowAmounts {
@@ -75,9 +75,9 @@ struct RowDigest {
   int64_t heap_alloc_count = 0;
 };
 
-// `threads` 0: as many as the machine has.
-RowDigest DigestRows(const ProcessPass& pass, int threads);
+// With 0 `threads` there are as many as the machine has.
+RowDigest DigestRows(const ProcessMemory& memory, const ProcessSites& sites, int threads);
 
-}  // namespace plateau::report
+}  // namespace plateau::process
 
 #endif  // PLATEAU_ANALYZER_PROCESS_ROW_DIGEST_H_

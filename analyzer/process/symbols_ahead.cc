@@ -8,7 +8,7 @@
 
 #include "analyzer/base/other_core.h"
 
-namespace plateau::report {
+namespace plateau::process {
 namespace {
 
 constexpr size_t kModulesReadAhead = 3;  // the others are small
@@ -44,4 +44,4 @@ void SymbolsAhead::Stop() {
   for (std::jthread& reader : readers_) reader.request_stop();
 }
 
-}  // namespace plateau::report
+}  // namespace plateau::process

@@ -8,7 +8,7 @@
 #include "analyzer/replay/definitions.h"
 #include "analyzer/symbols/symbolizer.h"
 
-namespace plateau::report {
+namespace plateau::process {
 
 // The destructor waits for what was begun. Not thread-safe, but the calls may come from different threads.
 class SymbolsAhead {
@@ -26,6 +26,6 @@ class SymbolsAhead {
   std::vector<std::jthread> readers_;
 };
 
-}  // namespace plateau::report
+}  // namespace plateau::process
 
 #endif  // PLATEAU_ANALYZER_PROCESS_SYMBOLS_AHEAD_H_

@@ -8,7 +8,7 @@
 // CheckTotals() verifies:
 //
 //   sum of sites[].X + sum of leftovers[].X == totals.X     for X in retained, peak, temporary, allocated
-//   (bytes, counts) sum of stacks[].X                       == the same total
+//   sum of stacks[].X                       == totals.X     (bytes and counts)
 //
 // Steps are training steps counted from 1; step 0 is what came before the first one. When a recording has no
 // steps the clock is a time bucket and `steps.source` says so.
@@ -21,6 +21,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "analyzer/symbols/frame.h"
 
 namespace plateau::report {
 
@@ -276,13 +278,7 @@ struct Phase {
   double to_seconds = 0;
 };
 
-struct Frame {
-  std::string function;
-  std::string file;
-  int line = 0;
-  std::string module;
-  std::string kind = "native";  // "native", "python", "op", "kernel"
-};
+using symbols::Frame;
 
 // What one thread or process holds of a site.
 struct Share {

@@ -9,12 +9,12 @@
 #include "analyzer/series/series_accumulator.h"
 #include "analyzer/series/tensor_series.h"
 
-namespace plateau::report {
+namespace plateau::series {
 
 class SeriesFeeder final : public replay::ReplayObserver {
  public:
   // Both must outlive this object.
-  SeriesFeeder(series::SeriesAccumulator* series, series::TensorSeries* tensors)
+  SeriesFeeder(SeriesAccumulator* series, TensorSeries* tensors)
       : series_(*series), tensors_(*tensors) {}
 
   void OnTally(uint32_t site, const replay::SiteTally& tally, uint32_t bucket) override {
@@ -35,10 +35,10 @@ class SeriesFeeder final : public replay::ReplayObserver {
   }
 
  private:
-  series::SeriesAccumulator& series_;
-  series::TensorSeries& tensors_;
+  SeriesAccumulator& series_;
+  TensorSeries& tensors_;
 };
 
-}  // namespace plateau::report
+}  // namespace plateau::series
 
 #endif  // PLATEAU_ANALYZER_SERIES_SERIES_FEEDER_H_

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analyzer/reader/recording.h"
-#include "analyzer/process/build_report.h"
+#include "analyzer/report/builder/build_report.h"
 #include "analyzer/report/text/card.h"
 #include "analyzer/report/text/text_report.h"
 #include "tests/support/trace_text.h"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace plateau::report {
+namespace plateau::process {
 namespace {
 
 using replay::DeviceObject;
@@ -138,4 +138,4 @@ TEST_F(DeviceRowsTest, WhatADriverGaveToALibraryHasARowOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace plateau::report
+}  // namespace plateau::process

@@ -7,30 +7,39 @@
 #include <random>
 #include <tuple>
 
-#include "analyzer/process/process_pass.h"
+#include "analyzer/process/process_memory.h"
 
-namespace plateau::report {
+namespace plateau::process {
 namespace {
 
 constexpr uint32_t kSites = 40;  // the first of them without a stack
 
+struct Rows {
+  ProcessTrace trace;
+  ProcessSites sites;
+  ProcessMemory memory;
+};
+
 // Rows with few different amounts, so that many are equal.
-std::unique_ptr<ProcessPass> PassWithRows(size_t count) {
-  auto pass = std::make_unique<ProcessPass>();
-  for (uint32_t node = 1; node < kSites; ++node) pass->definitions.nodes.Define(node, 0, node);
-  pass->definitions.nodes.Resize(kSites);
-  pass->definitions.nodes.MergeEqual();
+std::unique_ptr<Rows> MakeRows(size_t count) {
+  auto made = std::make_unique<Rows>();
+  replay::Definitions& definitions = made->trace.definitions;
+  for (uint32_t node = 1; node < kSites; ++node) definitions.nodes.Define(node, 0, node);
+  definitions.nodes.Resize(kSites);
+  definitions.nodes.MergeEqual();
   replay::SiteTableOptions options;
   options.rule = replay::SiteRule::kStack;
-  pass->site_table = std::make_unique<replay::SiteTable>(&pass->definitions, std::move(options));
-  for (uint32_t node = 0; node < kSites; ++node) pass->site_table->SiteOf(replay::Pool::kHeap, node);
-  pass->series = std::make_unique<series::SeriesAccumulator>();
-  pass->device = std::make_unique<DeviceRows>(&pass->definitions, pass->site_table.get(), pass->series.get(),
-                                              &pass->tensors, 1);
+  made->sites.table = std::make_unique<replay::SiteTable>(&definitions, std::move(options));
+  for (uint32_t node = 0; node < kSites; ++node) made->sites.table->SiteOf(replay::Pool::kHeap, node);
+  ProcessMemory& memory = made->memory;
+  memory.series = std::make_unique<series::SeriesAccumulator>();
+  memory.tensors = std::make_unique<series::TensorSeries>();
+  memory.device = std::make_unique<DeviceRows>(&definitions, made->sites.table.get(), memory.series.get(),
+                                               memory.tensors.get(), 1);
   std::mt19937 random(5);
   std::vector<double> at_end;
+  replay::StackRows& rows = memory.heap.stacks;
   for (size_t i = 0; i < count; ++i) {
-    replay::StackRows& rows = pass->replay.stacks;
     const auto site = static_cast<uint32_t>(random() % kSites);
     const uint32_t row = rows.Add(replay::Pool::kHeap, site, site);
     at_end.push_back(static_cast<double>(random() % 50) - 10);
@@ -39,31 +48,31 @@ std::unique_ptr<ProcessPass> PassWithRows(size_t count) {
                      .alloc_count = 1,
                      .free_count = static_cast<double>(random() % 2)});
   }
-  pass->replay.stacks.NotePeak();
+  rows.NotePeak();
   for (uint32_t row = 0; row < count; ++row) {
-    pass->replay.stacks.Apply(row, {.live_bytes = at_end[row] - pass->replay.stacks.live_bytes(row)});
+    rows.Apply(row, {.live_bytes = at_end[row] - rows.live_bytes(row)});
   }
-  return pass;
+  return made;
 }
 
 TEST(RowDigestTest, IsWhatAllRowsSay) {
-  const auto pass = PassWithRows(20000);
-  const RowDigest digest = DigestRows(*pass, 1);
+  const auto made = MakeRows(20000);
+  const RowDigest digest = DigestRows(made->memory, made->sites, 1);
   ASSERT_EQ(digest.sites.size(), kSites);
   for (uint32_t site = 0; site < kSites; ++site) {
     std::vector<uint32_t> rows, holders;
     RowAmounts sum;
-    for (uint32_t i = 0; i < pass->row_count(); ++i) {
-      if (pass->Row(i).site != site) continue;
+    for (uint32_t i = 0; i < made->memory.row_count(); ++i) {
+      if (made->memory.Row(i).site != site) continue;
       rows.push_back(i);
       if (site == 0) continue;
-      if (pass->Row(i).live_bytes > 0) holders.push_back(i);
-      sum.Add(RowAmounts(pass->Row(i)));
+      if (made->memory.Row(i).live_bytes > 0) holders.push_back(i);
+      sum.Add(RowAmounts(made->memory.Row(i)));
     }
     // The first of those that nothing is larger than.
     const auto largest = [&](const auto& weight) {
       return *std::max_element(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
-        return weight(pass->Row(a)) < weight(pass->Row(b));
+        return weight(made->memory.Row(a)) < weight(made->memory.Row(b));
       });
     };
     EXPECT_EQ(digest.sites[site].typical, largest([](const replay::StackRow& row) {
@@ -73,7 +82,7 @@ TEST(RowDigestTest, IsWhatAllRowsSay) {
                 return std::tuple(row.live_bytes + row.peak_bytes, row.alloc_bytes);
               }));
     std::stable_sort(holders.begin(), holders.end(), [&](uint32_t a, uint32_t b) {
-      return pass->Row(a).live_bytes > pass->Row(b).live_bytes;
+      return made->memory.Row(a).live_bytes > made->memory.Row(b).live_bytes;
     });
     holders.resize(SiteRows::kHolders, SiteRows::kNone);
     EXPECT_TRUE(std::equal(holders.begin(), holders.end(), digest.sites[site].holders.begin()));
@@ -87,8 +96,9 @@ TEST(RowDigestTest, IsWhatAllRowsSay) {
 }
 
 TEST(RowDigestTest, DoesNotDependOnTheNumberOfThreads) {
-  const auto pass = PassWithRows(400000);
-  const RowDigest one = DigestRows(*pass, 1), many = DigestRows(*pass, 5);
+  const auto made = MakeRows(400000);
+  const RowDigest one = DigestRows(made->memory, made->sites, 1),
+                  many = DigestRows(made->memory, made->sites, 5);
   for (uint32_t site = 0; site < kSites; ++site) {
     EXPECT_EQ(one.sites[site].typical, many.sites[site].typical);
     EXPECT_EQ(one.sites[site].largest, many.sites[site].largest);
@@ -105,4 +115,4 @@ TEST(RowDigestTest, DoesNotDependOnTheNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace plateau::report
+}  // namespace plateau::process

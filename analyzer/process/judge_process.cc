@@ -1,0 +1,132 @@
+#include "analyzer/process/judge_process.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/base/other_core.h"
+#include "analyzer/verdict/site_judging.h"
+
+namespace plateau::process {
+namespace {
+
+// Sites whose whole stack is symbolized for the patterns; the others are judged by their own frame.
+constexpr size_t kSitesWithStacks = 400;
+constexpr size_t kMaxFramesForPatterns = 80;
+constexpr size_t kSitesWithOperators = 50;
+
+// "relu" of the outermost at::_ops::relu::call in a stack; empty when no torch operator is in it.
+std::string OperatorOf(const std::vector<const symbols::Frame*>& stack) {
+  constexpr absl::string_view kBegin = "at::_ops::";
+  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+    if (!absl::StartsWith((*frame)->function, kBegin)) continue;
+    const absl::string_view rest = absl::string_view((*frame)->function).substr(kBegin.size());
+    return std::string(rest.substr(0, rest.find(':')));
+  }
+  return "";
+}
+
+class SiteDescriber {
+ public:
+  SiteDescriber(const ProcessSites& sites, const ProcessMemory& memory, const RowDigest& rows,
+                std::vector<verdict::SiteInfo>* info)
+      : sites_(sites), memory_(memory), rows_(rows), info_(*info) {}
+
+  void NamePools() {
+    for (size_t site = 0; site < info_.size(); ++site) {
+      const bool has_own_pool = sites_.IsOfDevice(site) || sites_.pool(site) == replay::Pool::kShared;
+      info_[site].pool = has_own_pool ? memory_.PoolName(sites_.pool(site)) : "host";
+    }
+  }
+
+  // Gives the largest sites their titles, stacks and operators.
+  void NameSites() {
+    const std::vector<uint32_t> order = LargestFirst();
+    for (size_t i = 0; i < order.size(); ++i) NameSite(order[i], i < kSitesWithStacks);
+    for (size_t i = 0; i < std::min(order.size(), kSitesWithOperators); ++i) FindOperators(order[i]);
+  }
+
+ private:
+  std::vector<uint32_t> LargestFirst() const {
+    std::vector<uint32_t> order(info_.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto weight = [this](uint32_t site) {
+      if (rows_.sites[site].typical == SiteRows::kNone) return 0.0;
+      const replay::StackRow row = memory_.Row(rows_.sites[site].typical);
+      return row.live_bytes + row.peak_bytes;
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
+    return order;
+  }
+
+  void NameSite(uint32_t site, bool with_stack) {
+    verdict::SiteInfo& info = info_[site];
+    const uint32_t location = sites_.table->sites()[site].location;
+    if (!with_stack || location == 0) {
+      info.name = location == 0 ? "[no stack]" : absl::StrCat("site ", site);
+      return;
+    }
+    info.name = SiteTitle(sites_.names->Shown(location));
+    const uint32_t typical = rows_.sites[site].typical;
+    if (typical == SiteRows::kNone) return;
+    for (const symbols::Frame* frame : sites_.names->Stack(memory_.Row(typical).node)) {
+      if (info.frames.size() >= kMaxFramesForPatterns) break;
+      info.frames.push_back(absl::StrCat(frame->function, " ", frame->file, " ", frame->module));
+    }
+  }
+
+  // The operators behind what a site holds, from the few largest stacks of it.
+  void FindOperators(uint32_t site) {
+    std::vector<std::string>& operators = info_[site].operators;
+    for (const uint32_t row : rows_.sites[site].holders) {
+      if (row == SiteRows::kNone) break;
+      std::string name = OperatorOf(sites_.names->Stack(memory_.Row(row).node));
+      if (!name.empty() && !absl::c_linear_search(operators, name)) operators.push_back(std::move(name));
+    }
+  }
+
+  const ProcessSites& sites_;
+  const ProcessMemory& memory_;
+  const RowDigest& rows_;
+  std::vector<verdict::SiteInfo>& info_;
+};
+
+}  // namespace
+
+verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& sites,
+                               const ProcessClock& clock, const ProcessMemory& memory, const RowDigest& rows,
+                               const ProcessRun& run, const std::vector<ForkedWorker>& workers) {
+  verdict::AnalysisInput input;
+  input.run = run.context;
+  input.has_python = !trace.definitions.codes.empty();
+  input.sites = memory.series.get();
+  input.site_bucket_steps = memory.series->bucket_steps();
+  input.ledger = run.ledger;
+  for (const ForkedWorker& worker : workers) input.workers.push_back(worker.memory);
+  input.pools = memory.device->Curves(clock.steps.last_bucket());
+  input.copy_on_write = memory.copy_on_write;
+  input.site_info.resize(memory.series->site_count());
+  SiteDescriber describer(sites, memory, rows, &input.site_info);
+  describer.NamePools();
+
+  // Sites are judged while their symbols are read; judging them needs no more than the names of their pools.
+  verdict::SiteJudging judging(&input);
+  std::jthread helper([&judging] { judging.Work(); });
+  SendToOtherCore(helper.native_handle());
+  for (size_t site = 0; site < memory.series->site_count(); ++site) {
+    input.site_traits.push_back(memory.series->Traits(site));
+  }
+  describer.NameSites();
+  judging.Work();
+  helper.join();
+  return verdict::RunAnalysis(input, judging.Finish());
+}
+
+}  // namespace plateau::process

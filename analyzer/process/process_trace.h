@@ -1,0 +1,49 @@
+// The first stage: what a trace says about its process before any event is replayed.
+#ifndef PLATEAU_ANALYZER_PROCESS_PROCESS_TRACE_H_
+#define PLATEAU_ANALYZER_PROCESS_PROCESS_TRACE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "analyzer/process/frame_names.h"
+#include "analyzer/process/symbols_ahead.h"
+#include "analyzer/reader/trace_reader.h"
+#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/site_table.h"
+#include "analyzer/symbols/symbolizer.h"
+
+namespace plateau::process {
+
+struct ProcessTrace {
+  std::unique_ptr<reader::TraceReader> reader;
+  replay::Definitions definitions;  // modules, stacks, marks, readings of the ledger, damage
+
+  double Seconds(uint64_t tsc) const { return reader->SecondsSinceStart(tsc); }
+};
+
+// Which call stacks belong to which site, and what people call them. The replay adds sites as it meets them.
+struct ProcessSites {
+  std::unique_ptr<replay::SiteTable> table;
+  std::unique_ptr<FrameNames> names;
+
+  size_t count() const { return table->sites().size(); }
+  replay::Pool pool(size_t site) const { return table->sites()[site].pool; }
+  bool IsOfDevice(size_t site) const { return static_cast<size_t>(pool(site)) >= replay::kPools; }
+};
+
+// Opens the trace and reads all definitions. Equal stacks are not merged yet: MakeSites() does that. Fails
+// only when the file cannot be read; damage inside it is in `definitions.summary`.
+absl::StatusOr<ProcessTrace> ReadTrace(const std::string& path, reader::Check check, int threads,
+                                       SymbolsAhead* ahead);
+
+// Merges equal stacks and finds the frame to blame for each. `trace` and `symbolizer` must outlive the result
+// and stay where they are.
+ProcessSites MakeSites(ProcessTrace* trace, replay::SiteRule rule, int threads,
+                       symbols::Symbolizer* symbolizer);
+
+}  // namespace plateau::process
+
+#endif  // PLATEAU_ANALYZER_PROCESS_PROCESS_TRACE_H_

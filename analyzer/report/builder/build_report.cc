@@ -1,0 +1,203 @@
+#include "analyzer/report/builder/build_report.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "analyzer/base/whole_number.h"
+#include "analyzer/process/forked_worker.h"
+#include "analyzer/report/builder/device_facts.h"
+#include "analyzer/report/builder/process_facts.h"
+#include "analyzer/report/builder/process_headline.h"
+#include "analyzer/report/builder/report_rows.h"
+#include "analyzer/report/builder/sampling_notes.h"
+
+namespace plateau::report {
+namespace {
+
+// For as long as the program runs, and reachable, so that it is no leak.
+void Keep(std::unique_ptr<process::ProcessAnalysis> process) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<process::ProcessAnalysis>>;
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(process));
+}
+
+class ReportBuilder {
+ public:
+  ReportBuilder(const reader::Recording& recording, const BuildOptions& options)
+      : recording_(recording), options_(options), rows_(options, &model_) {}
+
+  absl::StatusOr<ReportModel> Run() {
+    absl::Status last_error =
+        absl::FailedPreconditionError(absl::StrCat(recording_.path, ": no traces in it"));
+    AnalyzeWorkers();
+    for (const reader::TraceFile& trace : recording_.traces) {
+      auto process = Analyze(trace);
+      if (!process.ok()) {
+        last_error = process.status();
+        notes_.push_back(std::string(process.status().message()));
+        continue;
+      }
+      AddProcess(**process);
+      // Its workers began later, so they come later.
+      if (workers_.contains(trace.header.pid))
+        marks_[trace.header.pid] = std::move((*process)->trace.definitions.marks);
+      if (options_.is_last && &trace == &recording_.traces.back()) Keep(*std::move(process));
+    }
+    if (headlines_.empty()) return last_error;
+    Finish();
+    return std::move(model_);
+  }
+
+ private:
+  // Forked workers come first: what they copy of their parent's pages belongs to the parent's verdict. Of
+  // each only that is kept; however many there are, one process is in memory at a time.
+  void AnalyzeWorkers() {
+    absl::flat_hash_set<uint32_t> pids;
+    for (const reader::TraceFile& trace : recording_.traces) pids.insert(trace.header.pid);
+    for (const reader::TraceFile& trace : recording_.traces) {
+      if (!pids.contains(trace.header.parent_pid)) continue;
+      auto worker = process::ReadWorker(trace.path, options_.process.threads);
+      if (worker.ok() && worker->has_value())
+        workers_[trace.header.parent_pid].push_back(**std::move(worker));
+    }
+  }
+
+  absl::StatusOr<std::unique_ptr<process::ProcessAnalysis>> Analyze(const reader::TraceFile& trace) {
+    process::ProcessOptions options = options_.process;
+    if (const auto found = workers_.find(trace.header.pid); found != workers_.end())
+      options.workers = found->second;
+    if (const auto found = marks_.find(trace.header.parent_pid); found != marks_.end())
+      options.parent_marks = found->second;
+    return process::AnalyzeProcess(trace.path, options, &symbolizer_);
+  }
+
+  void AddProcess(const process::ProcessAnalysis& process) {
+    if (headlines_.empty())
+      start_seconds_ = static_cast<double>(process.trace.reader->header().start_realtime_ns) * 1e-9;
+    model_.processes.push_back(FactsOf(process, start_seconds_));
+    headlines_.push_back(HeadlineOf(process));
+    AddRefusals(process);
+    rows_.Add(process, headlines_.size() - 1);
+    AddLosses(process);
+    const auto shares = process.memory.breakdown.Shares();
+    for (size_t i = 0; i < series::kHeldAs; ++i) {
+      breakdown_[i].bytes += shares[i].bytes;
+      breakdown_[i].count += shares[i].count;
+    }
+    model_.recording.events += process.memory.heap.events;
+    model_.recording.trace_bytes += process.trace.definitions.summary.file_bytes;
+    ++model_.recording.trace_files;
+    for (const std::string& source : SourcesOf(process)) sources_.insert(source);
+    AddSamplingNotes(process, &model_.recording, &notes_);
+  }
+
+  // Requests for device memory that were refused.
+  void AddRefusals(const process::ProcessAnalysis& process) {
+    for (OutOfMemory& refusal : RefusalsOf(process)) model_.out_of_memory.push_back(std::move(refusal));
+    model_.out_of_memory_count +=
+        static_cast<int64_t>(process.memory.device_summary->ledger().out_of_memory_count());
+  }
+
+  void AddLosses(const process::ProcessAnalysis& process) {
+    const reader::ReadSummary& summary = process.trace.definitions.summary;
+    Losses& losses = model_.losses;
+    losses.dropped_events += summary.TotalDroppedEvents();
+    losses.dropped_bytes += summary.TotalDroppedBytes();
+    losses.unknown_frees += process.memory.heap.unknown_frees;
+    losses.damaged_blocks += summary.damaged_blocks + summary.damaged_records;
+    losses.damaged_bytes += summary.damaged_bytes;
+    losses.missing_blocks += summary.gap_blocks;
+    losses.damaged_headers += summary.header_damaged ? 1 : 0;
+    losses.skipped_records += summary.unknown_records;
+    for (const std::string& sentence : summary.Sentences()) {
+      losses.messages.push_back(absl::StrCat(process.trace.reader->path(), ": ", sentence));
+    }
+    for (const std::string& note : summary.notes) losses.messages.push_back(note);
+  }
+
+  void Finish() {
+    const size_t chosen = ChooseHeadline(headlines_);
+    ProcessHeadline& headline = headlines_[chosen];
+    if (headline.is_worker) headline.words.sentence += WhichWorker(headlines_, chosen);
+    model_.tool_version = PLATEAU_VERSION;
+    MoveIntoModel(&headline, &model_);
+    rows_.Finish(chosen);
+    AddBreakdown();
+    DescribeRecording(headline);
+    if (!options_.with_stacks) model_.stacks.clear();
+    SortSites(model_);
+  }
+
+  // Only when there is something to tell apart. "other" takes the rounding, so that the shares add up.
+  void AddBreakdown() {
+    constexpr size_t kOther = static_cast<size_t>(series::HeldAs::kOther);
+    int64_t rest = model_.totals.retained_bytes;
+    for (size_t i = 0; i < series::kHeldAs; ++i) {
+      const int64_t bytes = Round(breakdown_[i].bytes);
+      if (i == kOther || bytes == 0) continue;
+      const auto category = static_cast<series::HeldAs>(i);
+      model_.breakdown.push_back({std::string(series::HeldAsName(category)), bytes,
+                                  Round(breakdown_[i].count), std::string(series::HeldAsRule(category))});
+      rest -= bytes;
+    }
+    if (model_.breakdown.empty()) return;
+    model_.breakdown.push_back({std::string(series::HeldAsName(series::HeldAs::kOther)), rest,
+                                Round(breakdown_[kOther].count),
+                                std::string(series::HeldAsRule(series::HeldAs::kOther))});
+  }
+
+  void DescribeRecording(const ProcessHeadline& h) {
+    RecordingInfo& r = model_.recording;
+    r.path = recording_.path;
+    r.command = headlines_.front().command;
+    r.mode = IsExact(h.header) ? "exact" : "default";
+    r.sample_bytes = IsExact(h.header) ? 0 : h.header.sample_bytes;
+    r.exact_from_bytes = h.header.exact_from_bytes;
+    r.started_utc = absl::FormatTime(
+        "%Y-%m-%dT%H:%M:%SZ",
+        absl::FromUnixNanos(static_cast<int64_t>(headlines_.front().header.start_realtime_ns)),
+        absl::UTCTimeZone());
+    for (const Process& process : model_.processes)
+      r.duration_seconds = std::max(r.duration_seconds, process.end_seconds);
+    r.ending = recording_.ending.empty() ? headlines_.front().ending : recording_.ending;
+    r.sources.assign(sources_.begin(), sources_.end());
+    r.environment = h.environment;
+    r.levels = h.levels;
+    if (!h.clock_sentence.empty()) r.notes.push_back(h.clock_sentence);
+    r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
+    r.notes.insert(r.notes.end(), recording_.skipped.begin(), recording_.skipped.end());
+    for (const std::string& problem : symbolizer_.problems())
+      r.notes.push_back(absl::StrCat("no symbols: ", problem));
+  }
+
+  absl::flat_hash_map<uint32_t, std::vector<process::ForkedWorker>> workers_;  // by the pid of their parent
+  absl::flat_hash_map<uint32_t, std::vector<replay::TimedMark>> marks_;  // of processes with workers, by pid
+  const reader::Recording& recording_;
+  const BuildOptions& options_;
+  ReportModel model_;
+  ReportRows rows_;
+  symbols::Symbolizer symbolizer_;
+  std::vector<ProcessHeadline> headlines_;
+  std::vector<std::string> notes_;
+  std::set<std::string> sources_;
+  double start_seconds_ = 0;
+  std::array<series::BreakdownShare, series::kHeldAs> breakdown_{};
+};
+
+}  // namespace
+
+absl::StatusOr<ReportModel> BuildReport(const reader::Recording& recording, const BuildOptions& options) {
+  return ReportBuilder(recording, options).Run();
+}
+
+}  // namespace plateau::report

@@ -1,0 +1,171 @@
+#include "analyzer/report/builder/process_facts.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "analyzer/base/whole_number.h"
+#include "analyzer/verdict/verdict.h"
+
+namespace plateau::report {
+namespace {
+
+// RANK, then LOCAL_RANK and what MPI launchers set.
+std::optional<int> RankOf(const replay::Definitions& definitions) {
+  for (const char* key :
+       {"rank", "env:RANK", "env:LOCAL_RANK", "env:OMPI_COMM_WORLD_RANK", "env:SLURM_PROCID"}) {
+    int rank = 0;
+    if (absl::SimpleAtoi(definitions.Info(key), &rank)) return rank;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string CommandOf(const replay::Definitions& definitions) {
+  std::string command = definitions.Info("cmdline");
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  return command.empty() ? definitions.Info("exe") : command;
+}
+
+std::string EndingOf(const process::ProcessAnalysis& process) {
+  const std::string& said = process.trace.definitions.Info("ending");
+  if (!said.empty()) return said;
+  return process.trace.definitions.summary.clean_exit ? "ended in order" : "killed or still running";
+}
+
+Process FactsOf(const process::ProcessAnalysis& process, double recording_start_seconds) {
+  const trace::FileHeader& header = process.trace.reader->header();
+  Process out;
+  out.pid = header.pid;
+  out.parent_pid = header.parent_pid;
+  out.role = process.trace.definitions.Info("role");
+  if (out.role.empty()) out.role = "main";
+  out.rank = RankOf(process.trace.definitions);
+  out.exe = process.trace.definitions.Info("exe");
+  out.command = CommandOf(process.trace.definitions);
+  out.ending = EndingOf(process);
+  out.start_seconds = static_cast<double>(header.start_realtime_ns) * 1e-9 - recording_start_seconds;
+  out.end_seconds = out.start_seconds + process.trace.Seconds(process.trace.definitions.last_tsc);
+  out.verdict = std::string(verdict::VerdictName(process.verdicts.process.headline.kind));
+  out.retained_bytes = process.rows.retained_bytes;
+  out.peak_bytes = Round(process.memory.heap.peak_bytes);
+  for (const series::LedgerSample& sample : process.run.ledger)
+    out.peak_rss_bytes = std::max(out.peak_rss_bytes, Round(sample.rss()));
+  if (!process.verdicts.pools.empty())
+    out.growth_bytes_per_step = process.verdicts.pools[0].growth_bytes_per_step.value;
+  out.dropped_events = process.trace.definitions.summary.TotalDroppedEvents();
+  return out;
+}
+
+std::vector<std::string> SourcesOf(const process::ProcessAnalysis& process) {
+  const auto& has_pool = process.rows.has_pool;
+  std::vector<std::string> sources;
+  const auto add = [&sources](bool is_there, const char* name) {
+    if (is_there) sources.push_back(name);
+  };
+  add(has_pool[static_cast<size_t>(replay::Pool::kHeap)], "malloc");
+  add(has_pool[static_cast<size_t>(replay::Pool::kMmap)] ||
+          has_pool[static_cast<size_t>(replay::Pool::kShared)],
+      "mmap");
+  add(has_pool[static_cast<size_t>(replay::Pool::kPython)], "pymalloc");
+  add(!process.trace.definitions.Info("torch").empty(), "torch");
+  add(!process.memory.device->rows().empty(), "cuda");
+  return sources;
+}
+
+std::vector<std::pair<std::string, std::string>> LevelsOf(const process::ProcessAnalysis& process) {
+  const auto status = [&process](const char* key, const char* otherwise) {
+    const std::string& text = process.trace.definitions.Info(key);
+    return text.empty() ? std::string(otherwise) : text;
+  };
+  const bool has_device = !process.memory.device->rows().empty();
+  const char* without_python = process.trace.definitions.codes.empty()
+                                   ? "not traced: no Python interpreter was found in the process"
+                                   : "frames were recorded";
+  return {{"python", status("python", without_python)},
+          {"torch", status("torch", "not traced: no torch library was found in the process")},
+          {"cuda", has_device ? status("cuda", "device memory was recorded")
+                              : status("cuda", "not traced: the program obtained no device memory")}};
+}
+
+std::vector<LedgerSample> LedgerOf(const process::ProcessAnalysis& process) {
+  std::vector<LedgerSample> out;
+  // The interpreter's tidying up behind the last step is no part of the run's curve.
+  const bool has_teardown = process.clock.steps.step_count() > 0;
+  const uint64_t end = has_teardown ? process.clock.steps.BucketEnd(process.clock.steps.last_bucket()) : 0;
+  for (size_t i = 0; i < process.run.ledger.size(); ++i) {
+    const series::LedgerSample& s = process.run.ledger[i];
+    if (has_teardown && s.time_seconds > process.trace.Seconds(end)) continue;
+    LedgerSample o;
+    o.time_seconds = s.time_seconds;
+    o.step = s.step;
+    o.rss_anon_bytes = Round(s.rss_anon);
+    o.rss_file_bytes = Round(s.rss_file);
+    o.rss_shmem_bytes = Round(s.rss_shmem);
+    o.rss_bytes = o.rss_anon_bytes + o.rss_file_bytes + o.rss_shmem_bytes;
+    o.pinned_bytes = Round(s.pinned);
+    o.device_live_bytes = Round(s.device_live);
+    o.device_reserved_bytes = Round(s.device_reserved);
+    o.cgroup_bytes = Round(s.cgroup);
+    const series::LedgerParts& parts = process.verdicts.ledger[i];
+    o.live_bytes = Round(parts.live);
+    o.allocator_gap_bytes = Round(parts.allocator_gap);
+    o.allocator_gap_is_estimated = s.allocator_held <= 0;
+    o.own_bytes = Round(parts.own);
+    o.tensor_bytes = Round(process.memory.heap.ledger[i].tensor_bytes);
+    o.tensor_count = Round(process.memory.heap.ledger[i].tensor_count);
+    // The remainder takes the rounding, so that every line adds up to the byte.
+    o.unexplained_bytes = o.rss_bytes - o.live_bytes - o.allocator_gap_bytes - o.rss_file_bytes -
+                          o.rss_shmem_bytes - o.own_bytes;
+    out.push_back(o);
+  }
+  return out;
+}
+
+Steps StepsOf(const series::StepClock& clock) {
+  Steps steps;
+  steps.count = clock.step_count();
+  steps.source = std::string(series::StepSourceName(clock.source()));
+  steps.confidence = clock.confidence() == series::Confidence::kHigh     ? 0.95
+                     : clock.confidence() == series::Confidence::kMedium ? 0.7
+                                                                         : 0.4;
+  if (clock.steps_per_epoch() > 0) steps.steps_per_epoch = clock.steps_per_epoch();
+  for (const series::Epoch& epoch : clock.epochs()) {
+    if (epoch.is_complete) steps.epoch_ends.push_back(epoch.last_step);
+  }
+  for (const series::Interlude& evaluation : clock.evaluations())
+    steps.evaluations.push_back(evaluation.after_step);
+  return steps;
+}
+
+std::vector<Phase> PhasesOf(const process::ProcessAnalysis& process) {
+  std::vector<Phase> phases;
+  int number = 0;
+  for (const series::Epoch& epoch : process.clock.steps.epochs()) {
+    phases.push_back({.kind = "epoch",
+                      .label = absl::StrCat("epoch ", ++number),
+                      .from_step = static_cast<double>(epoch.first_step),
+                      .to_step = static_cast<double>(epoch.last_step),
+                      .from_seconds = process.trace.Seconds(epoch.begin_time),
+                      .to_seconds = process.trace.Seconds(epoch.end_time)});
+  }
+  const auto add = [&](const char* kind, const std::vector<series::Interlude>& interludes) {
+    int count = 0;
+    for (const series::Interlude& i : interludes) {
+      phases.push_back({.kind = kind,
+                        .label = i.name.empty() ? absl::StrCat(kind, " ", ++count) : i.name,
+                        .from_step = static_cast<double>(i.after_step),
+                        .to_step = static_cast<double>(i.after_step + 1),
+                        .from_seconds = process.trace.Seconds(i.begin_time),
+                        .to_seconds = process.trace.Seconds(i.end_time)});
+    }
+  };
+  add("evaluation", process.clock.steps.evaluations());
+  add("checkpoint", process.clock.steps.checkpoints());
+  return phases;
+}
+
+}  // namespace plateau::report

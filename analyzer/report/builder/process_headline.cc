@@ -1,0 +1,95 @@
+#include "analyzer/report/builder/process_headline.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/base/whole_number.h"
+#include "analyzer/report/builder/device_facts.h"
+#include "analyzer/report/builder/process_facts.h"
+#include "analyzer/report/builder/tensor_curves.h"
+#include "analyzer/report/builder/verdict_words.h"
+
+namespace plateau::report {
+ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
+  ProcessHeadline h;
+  h.verdict = process.verdicts.process;
+  h.words = ToReport(process.verdicts.process.headline, process.run.context);
+  h.steps = StepsOf(process.clock.steps);
+  h.peak_bytes = process.memory.heap.peak_bytes;
+  h.is_worker = process.clock.is_of_parent;
+  h.ended_before_parent = process.clock.ended_before_parent;
+  h.ledger = LedgerOf(process);
+  for (const verdict::PoolAnalysis& pool : process.verdicts.pools) {
+    h.pools.push_back({pool.name, std::string(verdict::VerdictName(pool.verdict.kind)), pool.verdict.sentence,
+                       Round(pool.live_bytes), Round(pool.peak_bytes), Round(pool.reserved_bytes),
+                       pool.growth_bytes_per_step.value});
+  }
+  h.hypotheses = ToReport(process.verdicts.hypotheses);
+  h.patterns = ToReport(process.verdicts.patterns);
+  // The fix of a pattern that explains the verdict is better advice than the general one.
+  std::vector<std::string> advice;
+  for (const verdict::PatternMatch& match : process.verdicts.patterns) {
+    if (match.explains_headline)
+      advice.push_back(
+          absl::StrCat(match.pattern->title, " (", match.pattern->id, "): ", match.pattern->fix));
+  }
+  if (!advice.empty() && h.verdict.headline.kind != verdict::VerdictKind::kInconclusive) {
+    h.words.next_steps = std::move(advice);
+  }
+  h.phases = PhasesOf(process);
+  h.tensors = TensorCurvesOf(process);
+  h.devices = DevicesOf(*process.memory.device_summary);
+  const int64_t width = process.memory.series->bucket_steps();
+  for (int64_t bucket = 0; bucket <= process.memory.series->buckets(); ++bucket) {
+    const int64_t step = bucket == 0 ? 0 : (bucket - 1) * width + 1;
+    h.axis_steps.push_back(static_cast<double>(step));
+    h.axis_seconds.push_back(
+        process.trace.Seconds(process.clock.steps.BucketBegin(static_cast<uint32_t>(step))));
+  }
+  h.peak_step = std::min(process.memory.heap.peak_bucket, process.clock.steps.last_bucket());
+  h.command = CommandOf(process.trace.definitions);
+  h.ending = EndingOf(process);
+  h.header = process.trace.reader->header();
+  for (const char* key : {"host", "kernel", "glibc", "python", "torch", "cuda", "device", "version"}) {
+    if (const std::string& value = process.trace.definitions.Info(key); !value.empty())
+      h.environment.emplace_back(key, value);
+  }
+  h.clock_sentence = process.clock.steps.sentence();
+  h.levels = LevelsOf(process);
+  return h;
+}
+
+size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines) {
+  std::vector<verdict::ProcessWeight> processes;
+  for (const ProcessHeadline& candidate : headlines) {
+    const double steps = candidate.ended_before_parent ? 0 : static_cast<double>(candidate.steps.count);
+    processes.push_back({&candidate.verdict, steps, candidate.peak_bytes, candidate.is_worker});
+  }
+  return verdict::HeadlineProcess(processes);
+}
+
+std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen) {
+  const auto workers = absl::c_count_if(headlines, [](const ProcessHeadline& p) { return p.is_worker; });
+  return absl::StrCat(
+      " This is process ", headlines[chosen].header.pid, ", ",
+      workers == 1 ? "the only forked worker" : absl::StrCat("one of ", workers, " forked workers"),
+      "; the sites below are those of all processes.");
+}
+
+void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model) {
+  model->verdict = std::move(chosen->words);
+  model->steps = std::move(chosen->steps);
+  model->ledger = std::move(chosen->ledger);
+  model->pools = std::move(chosen->pools);
+  model->hypotheses = std::move(chosen->hypotheses);
+  model->patterns = std::move(chosen->patterns);
+  model->phases = std::move(chosen->phases);
+  model->tensors = std::move(chosen->tensors);
+  model->devices = std::move(chosen->devices);
+  model->axis_steps = std::move(chosen->axis_steps);
+  model->axis_seconds = std::move(chosen->axis_seconds);
+  model->totals.peak_step = chosen->peak_step;
+}
+
+}  // namespace plateau::report

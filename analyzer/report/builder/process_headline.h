@@ -1,0 +1,55 @@
+// What one process would say at the top of a report, and which of several does.
+//
+// A headline is small, unlike the analysis it is made from: it is kept until all processes were seen.
+#ifndef PLATEAU_ANALYZER_REPORT_BUILDER_PROCESS_HEADLINE_H_
+#define PLATEAU_ANALYZER_REPORT_BUILDER_PROCESS_HEADLINE_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/process/analyze_process.h"
+#include "analyzer/report/report_model.h"
+
+namespace plateau::report {
+
+struct ProcessHeadline {
+  verdict::ProcessVerdict verdict;
+  Verdict words;
+  Steps steps;
+  std::vector<LedgerSample> ledger;
+  std::vector<Pool> pools;
+  std::vector<Hypothesis> hypotheses;
+  std::vector<Pattern> patterns;
+  std::vector<Phase> phases;
+  std::vector<TensorCurve> tensors;
+  std::vector<Device> devices;
+  std::vector<double> axis_steps;
+  std::vector<double> axis_seconds;
+  double peak_step = 0;
+  double peak_bytes = 0;
+  bool is_worker = false;
+  bool ended_before_parent = false;
+  std::string command;
+  std::string ending;
+  trace::FileHeader header;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::pair<std::string, std::string>> levels;
+  std::string clock_sentence;
+};
+
+ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process);
+
+// The index of the process that speaks for the recording; there must be one.
+size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines);
+
+// " This is process 4251, one of 4 forked workers; ...": what a headline of a worker must add.
+std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen);
+
+// Moves what the chosen process says into the model.
+void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model);
+
+}  // namespace plateau::report
+
+#endif  // PLATEAU_ANALYZER_REPORT_BUILDER_PROCESS_HEADLINE_H_

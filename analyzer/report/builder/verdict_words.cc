@@ -1,0 +1,139 @@
+#include "analyzer/report/builder/verdict_words.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/verdict/number_text.h"
+#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/shape_text.h"
+#include "analyzer/verdict/verdict.h"
+
+namespace plateau::report {
+namespace {
+
+std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunContext& run) {
+  std::vector<Forecast> forecasts;
+  const double rate = v.rate_bytes_per_step ? v.rate_bytes_per_step->value : 0;
+  Forecast base;
+  base.from_step = static_cast<double>(run.steps);
+  base.from_bytes =
+      run.level_now_bytes.value_or(v.evidence.live_bytes.value_or(v.evidence.retained_bytes.value_or(0)));
+  base.rate_bytes_per_step = rate;
+  if (v.rate_bytes_per_step) base.rate_interval = ToReport(v.rate_bytes_per_step->interval);
+  if (const auto& cache = v.forecast.if_cache) {
+    Forecast f = base;
+    f.label = "if it is a first-pass fill";
+    f.plateau_step = cache->ends_at_step;
+    f.plateau_bytes = cache->plateau_bytes;
+    f.plateau_interval = Interval{cache->plateau_interval.low, cache->plateau_interval.high};
+    f.sentence = absl::StrCat("levels off at ", verdict::BytesText(cache->plateau_bytes), " near step ",
+                              verdict::NumberText(cache->ends_at_step));
+    forecasts.push_back(f);
+  }
+  if (const auto& leak = v.forecast.if_leak; leak && leak->oom_step) {
+    Forecast f = base;
+    f.label = "if it is a leak";
+    f.limit_step = leak->oom_step;
+    if (leak->earliest_step && leak->latest_step)
+      f.limit_step_interval = Interval{*leak->earliest_step, *leak->latest_step};
+    f.sentence =
+        absl::StrCat("reaches the memory limit near step ", verdict::NumberText(std::round(*leak->oom_step)));
+    forecasts.push_back(f);
+  }
+  if (forecasts.empty() && v.plateau_bytes) {
+    Forecast f = base;
+    f.label = "expected level";
+    f.plateau_bytes = v.plateau_bytes->value;
+    f.plateau_interval = ToReport(v.plateau_bytes->interval);
+    f.sentence = absl::StrCat("levels off at ", verdict::BytesText(v.plateau_bytes->value));
+    forecasts.push_back(f);
+  }
+  return forecasts;
+}
+
+// The shape that would have led to another verdict and comes closest, when it is clearly excluded.
+std::string ClosestExcluded(const verdict::Verdict& v) {
+  constexpr double kStrongEvidence = 6;
+  if (v.kind == verdict::VerdictKind::kInconclusive) return "";
+  const verdict::ModelScore* closest = nullptr;
+  for (const verdict::ModelScore& model : v.evidence.models) {
+    if (verdict::IsEndless(model.name) == verdict::IsLeak(v.kind)) continue;
+    if (closest == nullptr || model.delta_bic < closest->delta_bic) closest = &model;
+  }
+  if (closest == nullptr || closest->delta_bic < kStrongEvidence) return "";
+  return absl::StrCat(verdict::ShapeText(closest->name), " would explain it worse by ",
+                      verdict::NumberText(std::round(closest->delta_bic)), " (6 is strong evidence)");
+}
+
+}  // namespace
+
+std::optional<Interval> ToReport(const std::optional<verdict::Interval>& interval) {
+  if (!interval) return std::nullopt;
+  return Interval{interval->low, interval->high};
+}
+
+std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& v) {
+  std::vector<EvidenceNumber> numbers;
+  const auto add = [&numbers](const char* name, const std::optional<double>& value) {
+    if (value) numbers.push_back({name, *value});
+  };
+  if (v.rate_bytes_per_step) numbers.push_back({"rate_bytes_per_step", v.rate_bytes_per_step->value});
+  if (v.plateau_bytes) numbers.push_back({"plateau_bytes", v.plateau_bytes->value});
+  if (v.knee_step) numbers.push_back({"knee_step", v.knee_step->value});
+  add("onset_step", v.onset_step);
+  add("by_step", v.by_step);
+  numbers.push_back({"floor_bytes_per_step", v.evidence.floor_bytes_per_step});
+  add("maturity_steps", v.evidence.maturity_steps);
+  add("mature_steps", v.evidence.mature_steps);
+  add("retained_bytes", v.evidence.retained_bytes);
+  add("objects_per_step", v.evidence.objects_per_step);
+  add("per_example_bytes", v.evidence.per_example_bytes);
+  add("per_event_bytes", v.evidence.per_event_bytes);
+  add("spike_bytes", v.evidence.spike_bytes);
+  add("mean_life_steps", v.evidence.mean_life_steps);
+  add("live_bytes", v.evidence.live_bytes);
+  add("slack_bytes", v.evidence.slack_bytes);
+  add("silent_steps", v.evidence.silent_steps);
+  return numbers;
+}
+
+Verdict ToReport(const verdict::Verdict& v, const series::RunContext& run) {
+  Verdict out;
+  out.name = std::string(verdict::VerdictName(v.kind));
+  if (v.reason != verdict::Reason::kNone) out.reason = std::string(verdict::ReasonName(v.reason));
+  out.sentence = v.sentence;
+  if (!v.why.empty()) out.why.push_back(v.why);
+  if (const std::string excluded = ClosestExcluded(v); !excluded.empty()) out.why.push_back(excluded);
+  out.numbers = NumbersOf(v);
+  if (v.forecast.outcome != verdict::Outcome::kUnknown)
+    out.outcome = std::string(verdict::OutcomeName(v.forecast.outcome));
+  out.forecasts = Forecasts(v, run);
+  out.detectable_bytes_per_step = v.detectable_bytes_per_step;
+  out.needs_steps = v.needs_steps;
+  out.limit_bytes = run.limit_bytes;
+  if (const std::string next = verdict::NextStep(v); !next.empty()) out.next_steps.push_back(next);
+  return out;
+}
+
+std::vector<Hypothesis> ToReport(const std::vector<verdict::Hypothesis>& hypotheses) {
+  std::vector<Hypothesis> out;
+  for (const verdict::Hypothesis& h : hypotheses) {
+    const char* result = h.result == verdict::HypothesisResult::kRuledOut    ? "ruled out"
+                         : h.result == verdict::HypothesisResult::kSupported ? "supported"
+                                                                             : "not tested";
+    out.push_back({h.name, result, h.evidence});
+  }
+  return out;
+}
+
+std::vector<Pattern> ToReport(const std::vector<verdict::PatternMatch>& patterns) {
+  std::vector<Pattern> out;
+  for (const verdict::PatternMatch& match : patterns) {
+    out.push_back({match.pattern->id, match.pattern->title, match.pattern->explanation, match.pattern->fix,
+                   match.evidence});
+  }
+  return out;
+}
+
+}  // namespace plateau::report

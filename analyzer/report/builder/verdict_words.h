@@ -1,0 +1,21 @@
+// Verdicts, forecasts, hypotheses and patterns as the report model has them.
+#ifndef PLATEAU_ANALYZER_REPORT_BUILDER_VERDICT_WORDS_H_
+#define PLATEAU_ANALYZER_REPORT_BUILDER_VERDICT_WORDS_H_
+
+#include <vector>
+
+#include "analyzer/report/report_model.h"
+#include "analyzer/series/run_context.h"
+#include "analyzer/verdict/analysis.h"
+
+namespace plateau::report {
+
+Verdict ToReport(const verdict::Verdict& verdict, const series::RunContext& run);
+std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& verdict);
+std::vector<Hypothesis> ToReport(const std::vector<verdict::Hypothesis>& hypotheses);
+std::vector<Pattern> ToReport(const std::vector<verdict::PatternMatch>& patterns);
+std::optional<Interval> ToReport(const std::optional<verdict::Interval>& interval);
+
+}  // namespace plateau::report
+
+#endif  // PLATEAU_ANALYZER_REPORT_BUILDER_VERDICT_WORDS_H_

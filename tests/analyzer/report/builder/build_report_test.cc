@@ -1,0 +1,176 @@
+#include "analyzer/report/builder/build_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/trace_text.h"
+
+namespace plateau::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ReportModel Build(std::string_view text) {
+  const std::string path = testing::WriteTemporary("build_report.plt", testing::TraceFromText(text));
+  const auto recording = reader::OpenRecording({path});
+  EXPECT_TRUE(recording.ok()) << recording.status();
+  auto model = BuildReport(*recording, {});
+  EXPECT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(CheckTotals(*model), IsEmpty());
+  return *std::move(model);
+}
+
+// The functions of the stack that holds so many bytes, root first.
+std::vector<std::string> StackHolding(const ReportModel& model, int64_t bytes) {
+  std::vector<std::string> functions;
+  for (const StackNode& leaf : model.stacks) {
+    if (leaf.retained_bytes != bytes) continue;
+    const StackNode* node = &leaf;
+    while (true) {
+      functions.insert(functions.begin(), model.frames[node->frame].function);
+      if (node->parent < 0) return functions;
+      node = &model.stacks[node->parent];
+    }
+  }
+  return functions;
+}
+
+TEST(BuildReport, AStackThatWasCutSaysWhyAtItsRoot) {
+  const ReportModel model = Build(R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+pc location=2 module=0 offset=2
+pc location=3 module=0 offset=3
+pc location=4 module=0 offset=6
+pc location=5 module=0 offset=99
+node node=1 parent=0 location=2
+node node=2 parent=1 location=1
+node node=3 parent=0 location=3
+node node=4 parent=3 location=1
+node node=5 parent=0 location=4
+node node=6 parent=5 location=1
+node node=7 parent=0 location=5
+node node=8 parent=7 location=1
+@1000 alloc address=0x10000 bytes=10001 stack=2
+@2000 alloc address=0x20000 bytes=10002 stack=4
+@3000 alloc address=0x30000 bytes=10003 stack=6
+@4000 alloc address=0x40000 bytes=10004 stack=8
+)");
+  EXPECT_THAT(StackHolding(model, 10001), ElementsAre("[truncated: too deep]", "train"));
+  EXPECT_THAT(StackHolding(model, 10002), ElementsAre("[truncated: code made at run time]", "train"));
+  EXPECT_THAT(StackHolding(model, 10003), ElementsAre("[truncated: damaged stack]", "train"));
+  EXPECT_THAT(StackHolding(model, 10004), ElementsAre("[truncated]", "train"));  // of a later version
+  // The mark is nobody's call site.
+  ASSERT_EQ(model.sites.size(), 1u);
+  EXPECT_EQ(model.sites[0].site, "train.py:30 in train");
+}
+
+TEST(BuildReport, NotesSayWhatTheSizeLimitCost) {
+  const ReportModel model = Build(R"(
+header mode=default sample=524288 exact_from=16384 clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000000 alloc address=0x10000 bytes=20001 stack=1
+@2000000000 rate mode=default exact_from=65536 sample=2097152
+@3000000000 rate mode=off exact_from=65536 sample=2097152
+)");
+  EXPECT_THAT(model.recording.notes,
+              Contains(AllOf(HasSubstr("sampling was made coarser"), HasSubstr("last period 2.00 MiB"))));
+  EXPECT_THAT(model.recording.notes, Contains(AllOf(HasSubstr("the size limit was reached after"),
+                                                    HasSubstr("in the totals only"))));
+}
+
+TEST(BuildReport, EndOfExactModeIsSaid) {
+  const ReportModel model = Build(R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000000 alloc address=0x10000 bytes=20001 stack=1
+@2000000000 rate mode=default exact_from=16384 sample=524288
+@3000000000 rate mode=default exact_from=65536 sample=2097152
+)");
+  EXPECT_EQ(model.recording.mode, "exact");
+  ASSERT_TRUE(model.recording.sampled_from_seconds.has_value());
+  EXPECT_NEAR(*model.recording.sampled_from_seconds, 2, 1e-6);
+  EXPECT_THAT(model.recording.notes, Contains(AllOf(HasSubstr("every event was recorded until 2 s"),
+                                                    HasSubstr("last period 2.00 MiB"))));
+}
+
+TEST(BuildReport, ExactModeSaysThatPythonsObjectsWereSampled) {
+  constexpr std::string_view kEvents = R"(
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000000 alloc address=0x10000 bytes=20001 stack=1
+)";
+  const std::string header = "header mode=exact clean_exit=1 python_sample=524288\n";
+  EXPECT_EQ(Build(header + std::string(kEvents)).recording.python_sample_bytes, 0u) << "nothing of Python";
+  const std::string object = "alloc_in address=0x70000 bytes=100 stack=1\n";
+  const ReportModel model = Build(header + std::string(kEvents) + object);
+  EXPECT_EQ(model.recording.python_sample_bytes, 524288u);
+  EXPECT_THAT(model.recording.notes, Contains(HasSubstr("small objects were sampled every 512 KiB")));
+  EXPECT_THAT(model.leftovers, IsEmpty()) << "malloc's requests are all there";
+}
+
+// What it says of the smallest leak it could have seen is about the objects it did not record, too.
+TEST(BuildReport, SampledPythonSitesOfExactModeKnowWhatTheyCouldHaveMissed) {
+  const auto evidence = [](const std::string& header) {
+    const ReportModel model = Build("header " + header + R"( clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+code code=2 python=3011 line=12 file="/home/user/data.py" name="load_batch"
+python_location location=1 code=1
+python_location location=2 code=2
+node node=1 parent=0 location=1
+node node=2 parent=1 location=2
+@1000000 alloc address=0x10000000 bytes=100000000 stack=1
+for step 1 160
+  @{step*100000000 + 4000} alloc_in source=1 address={0x100000000 + step*0x1000} bytes=100 stack=2
+  @{step*100000000 + 50000000} free_in source=1 address={0x100000000 + step*0x1000}
+  @{step*100000000 + 90000000} mark kind=step value=1 name="SGD"
+end
+)");
+    for (const Site& site : model.sites) {
+      if (site.line == 12) return site.evidence;
+    }
+    return std::string();
+  };
+  const std::string each = evidence("mode=exact python_sample=0");
+  const std::string sampled = evidence("mode=exact python_sample=524288");
+  EXPECT_THAT(each, HasSubstr("A leak above 1.")) << "KiB a step";
+  EXPECT_THAT(sampled, HasSubstr("A leak above 16."));
+  EXPECT_EQ(sampled, evidence("mode=default sample=524288 exact_from=16384 python_sample=524288"));
+}
+
+TEST(BuildReport, TheEndOfEachPythonObjectIsSaid) {
+  const ReportModel model = Build(R"(
+header mode=default sample=524288 exact_from=16384 python_sample=0 clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000000 alloc_in source=1 address=0x70000 bytes=100 stack=1
+@2000000000 rate mode=default exact_from=65536 sample=2097152
+)");
+  EXPECT_THAT(model.recording.notes, Contains(HasSubstr("small objects was recorded until 2 s")));
+}
+
+TEST(BuildReport, ARecordingWithinItsLimitHasNoNoteAboutIt) {
+  const ReportModel model = Build(R"(
+header mode=default sample=524288 exact_from=16384 clean_exit=1
+@1000000000 alloc address=0x10000 bytes=20001
+)");
+  for (const std::string& note : model.recording.notes) EXPECT_THAT(note, ::testing::Not(HasSubstr("limit")));
+}
+
+}  // namespace
+}  // namespace plateau::report
