@@ -5,6 +5,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "preload/base/system_call.h"
@@ -94,7 +95,10 @@ struct Range {
   uintptr_t begin;
   uintptr_t end;
 };
-constinit Range g_allocator_code = {0, 0};
+// The code of the real allocator, then of others whose calls are hooked. Written before the count.
+constexpr size_t kMaxAllocatorCode = 6;
+constinit Range g_allocator_code[kMaxAllocatorCode] = {};
+constinit std::atomic<size_t> g_allocator_codes{0};
 constinit bool g_is_libc = true;
 constinit bool g_is_glibc = true;
 
@@ -105,7 +109,7 @@ int FindAllocator(dl_phdr_info* info, size_t, void*) {
     const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && target >= begin &&
         target < begin + segment.p_memsz) {
-      g_allocator_code = {begin, begin + segment.p_memsz};
+      AddAllocatorCode(begin, begin + segment.p_memsz);
       g_is_glibc = IsAllocatorCode(reinterpret_cast<void*>(&gnu_get_libc_version));
       return 1;
     }
@@ -170,9 +174,20 @@ void ResolveRealFunctions() {
 bool AllocatorIsLibc() { return g_is_libc; }
 bool AllocatorIsGlibc() { return g_is_glibc; }
 
+void AddAllocatorCode(uintptr_t begin, uintptr_t end) {
+  const size_t count = g_allocator_codes.load(std::memory_order_relaxed);
+  if (count == kMaxAllocatorCode || IsAllocatorCode(reinterpret_cast<void*>(begin))) return;
+  g_allocator_code[count] = {begin, end};
+  g_allocator_codes.store(count + 1, std::memory_order_release);
+}
+
 bool IsAllocatorCode(const void* pc) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pc);
-  return address - g_allocator_code.begin < g_allocator_code.end - g_allocator_code.begin;
+  const size_t count = g_allocator_codes.load(std::memory_order_acquire);
+  for (size_t i = 0; i < count; ++i) {
+    if (address - g_allocator_code[i].begin < g_allocator_code[i].end - g_allocator_code[i].begin) return true;
+  }
+  return false;
 }
 
 }  // namespace plateau

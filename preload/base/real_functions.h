@@ -47,8 +47,10 @@ void ResolveRealFunctions();
 bool AllocatorIsLibc();
 // The allocator is the C library's own, which mallinfo2() describes.
 bool AllocatorIsGlibc();
-// Whether code at `pc` belongs to the real allocator, whose maps are its own business.
+// Whether code at `pc` belongs to an allocator whose blocks are recorded: its maps are its own business.
 bool IsAllocatorCode(const void* pc);
+// Says that code in [begin, end) does. One thread at a time.
+void AddAllocatorCode(uintptr_t begin, uintptr_t end);
 
 }  // namespace plateau
 

@@ -4,62 +4,11 @@
 
 #include <cstring>
 
-#include "preload/recorder/early_blocks.h"
-#include "preload/recorder/event.h"
+#include "preload/hooks/heap_calls.h"
 #include "preload/hooks/hooks.h"
-#include "preload/python/walk_scope.h"
-#include "preload/base/real_functions.h"
-#include "preload/sampler/sample_set.h"
-
-extern "C" {
-void __libc_free(void*);
-}
 
 namespace plateau {
 namespace {
-
-// Runs `call`, which returns a block of `bytes` or null, and records it.
-template <typename Call>
-[[gnu::always_inline]] inline void* Allocate(size_t bytes, const void* frame, Call call) {
-  ThreadState& t = t_thread;
-  if (EnterHook(t)) [[likely]] {
-    void* p = call();
-    if (p != nullptr) RecordAlloc(t, p, bytes, frame);
-    LeaveHook(t);
-    return p;
-  }
-  CountNested(t, bytes);
-  void* p = call();
-  if (p != nullptr) RememberEarlyBlock(p, bytes);
-  LeaveHook(t);
-  return p;
-}
-
-// Blocks from before the constructor go back to libc, whoever is the allocator now.
-bool TakeEarly(void* p, size_t* bytes) {
-  if (!g_early_blocks.Take(p, bytes)) return false;
-  if (!AllocatorIsLibc()) g_sample_set.Unwatch(reinterpret_cast<uintptr_t>(p));
-  return true;
-}
-
-template <typename Call>
-[[gnu::always_inline]] inline void Free(void* p, Call call) {
-  if (p == nullptr) return;
-  ThreadState& t = t_thread;
-  size_t early_bytes;
-  if (EnterHook(t)) [[likely]] {
-    RecordFree(t, p);
-  } else {
-    CountNested(t, 0);
-  }
-  python::BeforeRelease();
-  if (!g_early_blocks.empty() && TakeEarly(p, &early_bytes)) [[unlikely]] {
-    __libc_free(p);
-  } else {
-    call();
-  }
-  LeaveHook(t);
-}
 
 // A block of libc's that grows under another allocator changes hands.
 void* MoveEarly(void* p, size_t old_bytes, size_t bytes) {
@@ -79,26 +28,6 @@ void* RealRealloc(void* p, size_t bytes) {
   if (!AllocatorIsLibc() && TakeEarly(p, &early_bytes)) [[unlikely]]
     return MoveEarly(p, early_bytes, bytes);
   return g_real.realloc(p, bytes);
-}
-
-// `p` and `bytes` are not 0.
-[[gnu::always_inline]] inline void* Reallocate(void* p, size_t bytes, const void* frame) {
-  ThreadState& t = t_thread;
-  if (!EnterHook(t)) [[unlikely]] {
-    CountNested(t, bytes);
-    void* result = RealRealloc(p, bytes);
-    LeaveHook(t);
-    return result;
-  }
-  const ReallocEvent event = BeginRealloc(t, p, bytes);
-  void* result = RealRealloc(p, bytes);
-  if (!event.recording && result != nullptr) {
-    size_t ignored;
-    g_early_blocks.Take(p, &ignored);
-  }
-  EndRealloc(t, event, p, result, bytes, frame);
-  LeaveHook(t);
-  return result;
 }
 
 // realloc(p, 0) is a free that may return a new block: glibc returns null, others a block of the least size.
@@ -121,7 +50,7 @@ void* RealRealloc(void* p, size_t bytes) {
 [[gnu::always_inline]] inline void* ReallocAny(void* p, size_t bytes, const void* frame) {
   if (p == nullptr) return Allocate(bytes, frame, [=] { return g_real.realloc(nullptr, bytes); });
   if (bytes == 0) return ReallocateToNothing(p, frame);
-  return Reallocate(p, bytes, frame);
+  return Reallocate(p, bytes, frame, [=] { return RealRealloc(p, bytes); });
 }
 
 size_t Product(size_t count, size_t bytes) {

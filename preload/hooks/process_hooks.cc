@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "preload/hooks/other_allocators.h"
 #include "preload/recorder/event.h"
 #include "preload/recorder/lifecycle.h"
 #include "preload/python/start.h"
@@ -106,7 +107,10 @@ namespace {
 
 extern "C" char** environ;
 
-[[gnu::constructor(101)]] void AtStart() { StartProcess(environ); }
+[[gnu::constructor(101)]] void AtStart() {
+  StartProcess(environ);
+  HookOtherAllocators();
+}
 
 }  // namespace
 }  // namespace plateau

@@ -49,6 +49,30 @@ TEST(HeapHooks, AnotherAllocatorBehindTheShimGetsOnlyItsOwnBlocks) {
   if (found == 0) GTEST_SKIP() << "no other allocator here";
 }
 
+TEST(HeapHooks, OperatorNewOfAnotherAllocatorIsRecorded) {
+  int found = 0;
+  for (const char* allocator : {"", kAllocators[0], kAllocators[1], kAllocators[2]}) {
+    if (*allocator != 0 && !std::filesystem::exists(allocator)) continue;
+    found += *allocator != 0;
+    TracedRun run = RunTraced({Program("operators")}, {.mode = "exact", .preload_behind = allocator});
+    ASSERT_EQ(run.exit_code, 0) << allocator << run.err;
+    EXPECT_EQ(run.out, "ok\n") << allocator;
+    const TraceContent trace = ReadTrace(run.traces.at(0));
+    EXPECT_EQ(trace.AllocsOfSize(10001), 1000u) << allocator;
+    EXPECT_EQ(trace.LiveCountOfSize(10001), 400u) << allocator;
+    for (const uint64_t bytes : {10003, 10004, 10006}) {
+      EXPECT_EQ(trace.AllocsOfSize(bytes), 1u) << allocator << bytes;
+      EXPECT_EQ(trace.LiveCountOfSize(bytes), 0u) << allocator << bytes;
+    }
+    // The C++ library rounds a size up to the alignment.
+    EXPECT_EQ(trace.AllocsOfSize(10002) + trace.AllocsOfSize(10048), 2u - trace.AllocsOfSize(10005)) << allocator;
+    EXPECT_EQ(trace.LiveCountOfSize(10005) + trace.LiveCountOfSize(10048), 1u) << allocator;
+    EXPECT_EQ(trace.unknown_frees, 0u) << allocator;
+    EXPECT_EQ(trace.summary.TotalDroppedEvents(), 0u) << allocator;
+  }
+  if (found == 0) GTEST_SKIP() << "no other allocator here";
+}
+
 TEST(HeapHooks, ReusedAddressesAlternateBetweenThreads) {
   TracedRun run = RunTraced({Program("address_reuse"), "20000"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
