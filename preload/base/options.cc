@@ -7,6 +7,9 @@
 #include "preload/base/raw_log.h"
 
 namespace plateau {
+
+constinit Options g_options = {};
+
 namespace {
 
 const char* Find(char** environment, std::string_view name) {

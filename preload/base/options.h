@@ -25,6 +25,9 @@ struct Options {
 #undef PLATEAU_OPTION
 };
 
+// The options of this process. Everything is zero until the constructor has read the environment.
+extern Options g_options;
+
 struct OptionRow {
   const char* name;
   const char* type;

@@ -6,8 +6,7 @@
 
 #include "preload/hooks/other_allocators.h"
 #include "preload/recorder/event.h"
-#include "preload/recorder/lifecycle.h"
-#include "preload/python/start.h"
+#include "preload/recorder/parts.h"
 #include "preload/base/real_functions.h"
 
 namespace plateau {
@@ -81,14 +80,14 @@ void ResolveIfNeeded() {
 
 int HookDlclose(void* handle) {
   ResolveIfNeeded();
-  PythonBeforeDlclose();
+  CallParts(&Part::before_modules_go);
   const int result = g_real.dlclose(handle);
   const int saved_errno = errno;
   {
     EventScope scope;
     ++t_thread.own_calls;
-    PythonAfterDlclose();
-    if (scope) PartsOnModulesGone();
+    CallParts(&Part::after_modules_went);
+    if (scope) unwind::BumpGeneration(kDefinitionSink);
     --t_thread.own_calls;
   }
   errno = saved_errno;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "preload/recorder/recording.h"
+#include "preload/base/clock.h"
 #include "preload/base/system_call.h"
 #include "preload/trace/record.h"
 #include "preload/trace/varint.h"
@@ -33,7 +33,7 @@ uint64_t ThreadCpuNs() {
 // Packs runs of pages into records.
 class RunWriter {
  public:
-  explicit RunWriter(ThreadBuffer* buffer) : buffer_(*buffer) {}
+  explicit RunWriter(const PageRunSink& sink) : sink_(sink) {}
 
   void Add(uint64_t page) {
     if (length_ > 0 && page == first_ + length_) {
@@ -64,12 +64,11 @@ class RunWriter {
 
   void Send() {
     if (used_ == 0) return;
-    const std::string_view runs(reinterpret_cast<const char*>(bytes_), used_);
-    buffer_.Append([&](trace::BlockWriter& w) { return w.CopiedPages(runs); });
+    sink_.write(sink_.context, {reinterpret_cast<const char*>(bytes_), used_});
     used_ = 0;
   }
 
-  ThreadBuffer& buffer_;
+  const PageRunSink& sink_;
   uint64_t first_ = 0;
   uint64_t length_ = 0;
   uint64_t end_ = 0;  // of the last run in bytes_
@@ -149,11 +148,11 @@ bool IsCopied(uint64_t entry) {
   return (entry & (kPresent | kFileOrShared | kMappedOnce)) == (kPresent | kMappedOnce);
 }
 
-bool RecordCopiedPages(ThreadBuffer* buffer) {
+bool ReadCopiedPages(const PageRunSink& sink) {
   const long pagemap = sys::Open("/proc/self/pagemap", O_RDONLY);
   if (sys::Failed(pagemap)) return false;
   FileText maps("/proc/self/maps");
-  RunWriter runs(buffer);
+  RunWriter runs(sink);
   char line[256];
   uint64_t begin, end;
   uint64_t pages_left = kMaxPages;
@@ -191,13 +190,13 @@ void ResetCopiedPages() {
   g_is_closed = false;
 }
 
-void MaybeRecordCopiedPages(ThreadBuffer* buffer, uint64_t private_bytes) {
+void MaybeReadCopiedPages(uint64_t private_bytes, const PageRunSink& sink) {
   const uint64_t now = Now();
   const uint64_t growth =
       g_last_private_bytes / 8 > kMinGrowthBytes ? g_last_private_bytes / 8 : kMinGrowthBytes;
   if (g_is_closed || now < g_next_scan_tsc || private_bytes < g_last_private_bytes + growth) return;
   const uint64_t begin_ns = ThreadCpuNs();
-  g_is_closed = !RecordCopiedPages(buffer);
+  g_is_closed = !ReadCopiedPages(sink);
   g_last_private_bytes = private_bytes;
   const uint64_t spent_us = (ThreadCpuNs() - begin_ns) / 1000;
   const uint64_t ticks_per_second = __atomic_load_n(&g_clock.ticks_per_second, __ATOMIC_RELAXED);

@@ -12,16 +12,21 @@
 #define PLATEAU_PRELOAD_LEDGER_COPIED_PAGES_H_
 
 #include <cstdint>
-
-#include "preload/recorder/thread_buffer.h"
+#include <string_view>
 
 namespace plateau {
 
 // In a forked child, before its first sample.
 void ResetCopiedPages();
 
-// Records the pages when it is time. `private_bytes` is the child's Private_Dirty.
-void MaybeRecordCopiedPages(ThreadBuffer* buffer, uint64_t private_bytes);
+// Receives the runs of one COPIED_PAGES record.
+struct PageRunSink {
+  void* context;
+  void (*write)(void* context, std::string_view runs);
+};
+
+// Reads the pages when it is time. `private_bytes` is the child's Private_Dirty.
+void MaybeReadCopiedPages(uint64_t private_bytes, const PageRunSink& sink);
 
 }  // namespace plateau
 

@@ -5,16 +5,11 @@
 
 #include <cstring>
 
-#include "preload/base/arena.h"
 #include "preload/ledger/copied_pages.h"
+#include "preload/base/clock.h"
 #include "preload/base/fixed_text.h"
-#include "preload/recorder/lifecycle.h"
 #include "preload/base/real_functions.h"
-#include "preload/recorder/recording.h"
 #include "preload/base/system_call.h"
-#include "preload/recorder/thread_state.h"
-#include "preload/recorder/trace_sink.h"
-#include "preload/unwind/capture.h"
 
 namespace plateau {
 
@@ -120,9 +115,7 @@ uint64_t AddSharing(trace::LedgerRecord* record) {
 }
 
 void AddAllocator(trace::LedgerRecord* record, uint64_t now) {
-  if (now < g_next_mallinfo_tsc.load(std::memory_order_relaxed) || !AllocatorIsGlibc() || !ForkWasOrderly()) {
-    return;
-  }
+  if (now < g_next_mallinfo_tsc.load(std::memory_order_relaxed) || !AllocatorIsGlibc()) return;
   const int saved_errno = errno;
   const struct mallinfo2 info = mallinfo2();
   errno = saved_errno;
@@ -174,37 +167,29 @@ void StartLedger() {
   g_next_host_tsc.store(0, std::memory_order_relaxed);
 }
 
-void SampleLedger(ThreadBuffer* buffer, LedgerReason reason) {
+bool ClaimLedgerSample(LedgerReason reason, uint32_t coarser) {
   const uint64_t now = Now();
-  // One thread samples, the others go on.
   uint64_t last = g_last_tsc.load(std::memory_order_relaxed);
-  // A trace that was made coarser gets fewer samples too.
-  const uint32_t coarser = g_rate.coarsened.load(std::memory_order_relaxed);
-  const unsigned shift = coarser < kMaxCoarser ? 2 * coarser : 2 * kMaxCoarser;
+  const unsigned shift = 2 * (coarser < kMaxCoarser ? coarser : kMaxCoarser);
   const uint64_t min_ticks = TicksOfMs(kMinIntervalMs << shift);
-  if (last != 0 && now - last < min_ticks && reason != LedgerReason::kEnd) return;
-  if (!g_last_tsc.compare_exchange_strong(last, now, std::memory_order_relaxed)) return;
+  if (last != 0 && now - last < min_ticks && reason != LedgerReason::kEnd) return false;
+  // One thread samples, the others go on.
+  if (!g_last_tsc.compare_exchange_strong(last, now, std::memory_order_relaxed)) return false;
   g_next_ledger_tsc.store(now + TicksOfMs(kLedgerIntervalMs << shift), std::memory_order_relaxed);
+  return true;
+}
 
-  trace::LedgerRecord record;
-  record.count = 0;
-  AddResident(&record);
-  if (reason == LedgerReason::kTickUncached || reason == LedgerReason::kMark) AddAllocator(&record, now);
-  AddCgroup(&record);
-  AddHost(&record, now, reason);
-  const uint64_t private_bytes = IsForkedChild() ? AddSharing(&record) : 0;
-  Add(&record, LedgerField::kOwnBytes, OwnBytes() + unwind::GetCaptureStatistics().own_bytes);
-  const trace::Totals totals = ProcessTotals();
-  buffer->StampTime();
-  buffer->Append([&](trace::BlockWriter& w) { return w.Ledger(record); });
-  buffer->Append([&](trace::BlockWriter& w) { return w.TotalsSnapshot(totals); });
-  if (private_bytes > 0) MaybeRecordCopiedPages(buffer, private_bytes);
-  g_sink.RefreshClock();
-  if (reason != LedgerReason::kEnd) {
-    ++t_thread.own_calls;
-    PartsTick();
-    --t_thread.own_calls;
-  }
+uint64_t ReadLedger(LedgerReason reason, const LedgerContext& context, trace::LedgerRecord* record) {
+  const uint64_t now = Now();
+  record->count = 0;
+  AddResident(record);
+  const bool has_no_arena_lock = reason == LedgerReason::kTickUncached || reason == LedgerReason::kMark;
+  if (has_no_arena_lock && context.may_ask_allocator) AddAllocator(record, now);
+  AddCgroup(record);
+  AddHost(record, now, reason);
+  const uint64_t private_bytes = context.is_forked_child ? AddSharing(record) : 0;
+  Add(record, LedgerField::kOwnBytes, context.own_bytes);
+  return private_bytes;
 }
 
 }  // namespace plateau

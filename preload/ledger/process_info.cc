@@ -5,8 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "preload/base/options.h"
-#include "preload/recorder/recording.h"
+#include "preload/base/clock.h"
 #include "preload/base/system_call.h"
 
 extern "C" char** environ;
@@ -58,31 +57,27 @@ const char* Variable(std::string_view name) {
   return nullptr;
 }
 
-void Put(ThreadBuffer* buffer, std::string_view key, std::string_view value) {
-  buffer->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
-}
-
-void PutNumber(ThreadBuffer* buffer, std::string_view key, uint64_t value) {
+void PutNumber(const InfoSink& sink, std::string_view key, uint64_t value) {
   FixedText<24> text;
   text << value;
-  Put(buffer, key, text.view());
+  sink.put(sink.context, key, text.view());
 }
 
 // Threads may have small stacks; one process at a time gets here.
 constinit char g_text[8192] = {};
 
-void PutLink(ThreadBuffer* buffer, std::string_view key, const char* link) {
+void PutLink(const InfoSink& sink, std::string_view key, const char* link) {
   const long size = sys::Call(SYS_readlinkat, AT_FDCWD, sys::Arg(link), sys::Arg(g_text), sizeof(g_text));
-  if (size > 0) Put(buffer, key, {g_text, static_cast<size_t>(size)});
+  if (size > 0) sink.put(sink.context, key, {g_text, static_cast<size_t>(size)});
 }
 
-void PutEnvironment(ThreadBuffer* buffer) {
+void PutEnvironment(const InfoSink& sink) {
   FixedText<128> key;
   for (const char* name : kVariables) {
     if (const char* value = Variable(name)) {
       key.Clear();
       key << "env:" << name;
-      Put(buffer, key.view(), value);
+      sink.put(sink.context, key.view(), value);
     }
   }
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -92,7 +87,7 @@ void PutEnvironment(ThreadBuffer* buffer) {
       if (text.substr(0, prefix.size()) != prefix || equals == std::string_view::npos) continue;
       key.Clear();
       key << "env:" << text.substr(0, equals);
-      Put(buffer, key.view(), text.substr(equals + 1));
+      sink.put(sink.context, key.view(), text.substr(equals + 1));
     }
   }
 }
@@ -146,10 +141,10 @@ void PinDirectory(char** environment) {
   }
 }
 
-void RecordProcessInfo(ThreadBuffer* buffer, bool is_forked_child) {
-  Put(buffer, "version", kVersion);
-  PutLink(buffer, "exe", "/proc/self/exe");
-  PutLink(buffer, "cwd", "/proc/self/cwd");
+void DescribeProcess(bool is_forked_child, const InfoSink& sink) {
+  sink.put(sink.context, "version", kVersion);
+  PutLink(sink, "exe", "/proc/self/exe");
+  PutLink(sink, "cwd", "/proc/self/cwd");
   char* arguments = g_text;
   size_t size = sys::ReadFile("/proc/self/cmdline", arguments, sizeof(g_text));
   while (size > 0 && arguments[size - 1] == 0) --size;
@@ -157,24 +152,24 @@ void RecordProcessInfo(ThreadBuffer* buffer, bool is_forked_child) {
   for (size_t i = 0; i < size; ++i) {
     if (arguments[i] == 0) arguments[i] = ' ';
   }
-  Put(buffer, "cmdline", {arguments, size});
-  Put(buffer, "role", role);
-  PutNumber(buffer, "parent", static_cast<uint64_t>(sys::Call(SYS_getppid)));
+  sink.put(sink.context, "cmdline", {arguments, size});
+  sink.put(sink.context, "role", role);
+  PutNumber(sink, "parent", static_cast<uint64_t>(sys::Call(SYS_getppid)));
   for (const char* name : kRankVariables) {
     if (const char* value = Variable(name)) {
-      Put(buffer, "rank", value);
+      sink.put(sink.context, "rank", value);
       break;
     }
   }
   utsname system;
-  if (!sys::Failed(sys::Call(SYS_uname, sys::Arg(&system)))) Put(buffer, "kernel", system.release);
+  if (!sys::Failed(sys::Call(SYS_uname, sys::Arg(&system)))) sink.put(sink.context, "kernel", system.release);
   uint64_t cpus[128] = {};
   const long bytes = sys::Call(SYS_sched_getaffinity, 0, sizeof(cpus), sys::Arg(cpus));
   uint64_t count = 0;
   for (long i = 0; i < bytes / 8; ++i) count += static_cast<uint64_t>(__builtin_popcountll(cpus[i]));
-  PutNumber(buffer, "cpus", count);
-  Put(buffer, "clock", g_clock.is_monotonic_ns ? "monotonic" : "tsc");
-  PutEnvironment(buffer);
+  PutNumber(sink, "cpus", count);
+  sink.put(sink.context, "clock", g_clock.is_monotonic_ns ? "monotonic" : "tsc");
+  PutEnvironment(sink);
 }
 
 }  // namespace plateau

@@ -4,8 +4,9 @@
 #ifndef PLATEAU_PRELOAD_LEDGER_PROCESS_INFO_H_
 #define PLATEAU_PRELOAD_LEDGER_PROCESS_INFO_H_
 
+#include <string_view>
+
 #include "preload/base/fixed_text.h"
-#include "preload/recorder/thread_buffer.h"
 
 namespace plateau {
 
@@ -21,8 +22,14 @@ bool FollowOnlyThisProcess(char** environment);
 // recording.
 void PinDirectory(char** environment);
 
-// exe, cmdline, cwd, parent, role, rank, and the environment that changes how memory behaves.
-void RecordProcessInfo(ThreadBuffer* buffer, bool is_forked_child);
+// Receives one INFO record.
+struct InfoSink {
+  void* context;
+  void (*put)(void* context, std::string_view key, std::string_view value);
+};
+
+// Says exe, cmdline, cwd, parent, role, rank, and the environment that changes how memory behaves.
+void DescribeProcess(bool is_forked_child, const InfoSink& sink);
 
 }  // namespace plateau
 

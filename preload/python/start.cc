@@ -3,11 +3,13 @@
 #include <string_view>
 
 #include "preload/base/fixed_text.h"
+#include "preload/base/options.h"
 #include "preload/python/interpreter.h"
+#include "preload/python/merged_stack.h"
 #include "preload/python/pymalloc.h"
 #include "preload/python/python_nodes.h"
 #include "preload/python/walk_scope.h"
-#include "preload/recorder/recording.h"
+#include "preload/recorder/stack_capture.h"
 #include "preload/recorder/tracer.h"
 
 namespace plateau {
@@ -63,20 +65,31 @@ void Report() {
   RecordInfo("python", line.view());
 }
 
+uint32_t CaptureLeafFrames(unwind::ThreadCapture& capture, const unwind::Registers& registers) {
+  return python::CaptureMergedStack(capture, registers, kDefinitionSink, python::NativeFrames::kLeaf);
+}
+
+uint32_t CaptureAllFrames(unwind::ThreadCapture& capture, const unwind::Registers& registers) {
+  return python::CaptureMergedStack(capture, registers, kDefinitionSink, python::NativeFrames::kFull);
+}
+
 void StartInterpreter() {
   if (!python::Ready() || !python::InitializePythonNodes()) return;
+  // It stays when the interpreter is unloaded: a merged capture without an interpreter is a native one.
+  const bool is_full = g_options.python_native[0] == 'f';
+  g_merged_capture.store(is_full ? CaptureAllFrames : CaptureLeafFrames, std::memory_order_release);
   if (WantsPymalloc()) python::InstallPymalloc();
 }
 
-}  // namespace
-
-void StartPython() {
+void Start() {
+  if (!g_options.python) return;
   python::NoticeModules();
   StartInterpreter();
   Report();
 }
 
-void TickPython() {
+void OnTick() {
+  if (!g_options.python) return;
   python::NoticeModules();
   bool is_news = python::g_interpreter_state.load(std::memory_order_acquire) != g_reported;
   if (is_news) StartInterpreter();
@@ -86,21 +99,27 @@ void TickPython() {
   if (is_news) Report();
 }
 
-void PythonOnForkChild() {
+void OnForkChild() {
   python::ResetWalkGuardInChild();
   python::ForgetPythonNodes();
   python::ResetPymallocInChild();
   g_reported = InterpreterState::kAbsent;  // the tick writes the line into the child's trace
 }
 
-void PythonAtEnd() {
-  if (python::HaveWalksEnded() != g_reported_end) Report();
+void AtEnd() {
+  if (g_options.python && python::HaveWalksEnded() != g_reported_end) Report();
 }
 
-void PythonOnThreadEnd() { python::ReleaseWalkFlag(); }
+}  // namespace
 
-void PythonBeforeDlclose() { python::BeforeModulesGo(); }
-
-void PythonAfterDlclose() { python::AfterModulesWent(); }
+constinit const Part kPythonPart = {
+    .start = Start,
+    .on_fork_child = OnForkChild,
+    .on_thread_end = python::ReleaseWalkFlag,
+    .on_tick = OnTick,
+    .before_modules_go = python::BeforeModulesGo,
+    .after_modules_went = python::AfterModulesWent,
+    .at_end = AtEnd,
+};
 
 }  // namespace plateau

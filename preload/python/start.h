@@ -1,31 +1,17 @@
-// What the shim calls of the Python part, in the order of a process's life.
+// The Python part: frames in the stacks of events, and pymalloc's small objects.
 //
-// Allocates: never. Every function returns at once when there is no interpreter.
+// start finds an interpreter, installs the pymalloc hooks and records the status line RecordInfo("python",
+// ...); on_tick finds an interpreter that was loaded later and checks that the hooks are still there. Around a
+// dlclose() the walks pause while the interpreter may be going away. Every callback returns at once when there
+// is no interpreter. With PLATEAU_PYTHON=0 no interpreter is looked for. Allocates: never.
 #ifndef PLATEAU_PRELOAD_PYTHON_START_H_
 #define PLATEAU_PRELOAD_PYTHON_START_H_
 
+#include "preload/recorder/parts.h"
+
 namespace plateau {
 
-// From the shim's constructor, after the trace is open: finds an interpreter, installs the pymalloc hooks and
-// records the status line RecordInfo("python", ...).
-void StartPython();
-
-// Once a second, guard held, no lock held: finds an interpreter that was loaded later, and checks that the
-// pymalloc hooks are still there.
-void TickPython();
-
-// In the child of a fork, before it records anything.
-void PythonOnForkChild();
-
-// When a thread ends.
-void PythonOnThreadEnd();
-
-// When the process ends: records the status line again if there is something to add.
-void PythonAtEnd();
-
-// Before and after a dlclose().
-void PythonBeforeDlclose();
-void PythonAfterDlclose();
+extern const Part kPythonPart;
 
 }  // namespace plateau
 

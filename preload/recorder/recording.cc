@@ -9,8 +9,8 @@
 
 #include "preload/recorder/early_blocks.h"
 #include "preload/recorder/fold_table.h"
-#include "preload/ledger/ledger.h"
-#include "preload/recorder/lifecycle.h"
+#include "preload/recorder/ledger_events.h"
+#include "preload/recorder/parts.h"
 #include "preload/recorder/mark_thinning.h"
 #include "preload/ledger/process_info.h"
 #include "preload/base/raw_log.h"
@@ -29,7 +29,6 @@ constinit Gate g_gate = {};
 __thread ThreadState t_thread
     __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, nullptr, 0, 0, false, 0, 0};
 constinit std::atomic<Phase> g_phase{Phase::kBoot};
-constinit Options g_options = {};
 constinit Rate g_rate = {};
 constexpr uint64_t kFirstExactFrom = 16 * 1024;  // when exact mode becomes sampling
 static_assert(std::is_trivially_destructible_v<Gate> && std::is_trivially_destructible_v<Rate>);
@@ -107,6 +106,10 @@ void WatchEarlyBlocks() {
   g_early_blocks.ForEach([](uintptr_t address, size_t) { g_sample_set.Watch(address); });
 }
 
+void WriteInfo(void* buffer, std::string_view key, std::string_view value) {
+  static_cast<ThreadBuffer*>(buffer)->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
+}
+
 bool StartRecording(ThreadState& t) {
   g_rate.exact_from.store(g_options.mode == trace::Mode::kExact ? 0 : g_options.exact_from,
                           std::memory_order_relaxed);
@@ -124,7 +127,7 @@ bool StartRecording(ThreadState& t) {
   t.slot_totals = nullptr;
   ThreadBuffer* buffer = MakeBuffer(t);
   if (buffer == nullptr) return false;
-  RecordProcessInfo(buffer, g_is_child);
+  DescribeProcess(g_is_child, {buffer, WriteInfo});
   StartLedger();
   return true;
 }
@@ -145,7 +148,8 @@ bool StartInChild(ThreadState& t) {
   t.bytes_until_sample = -1;
   t.creator_stream = t.creator_stack = 0;
   ++t.own_calls;
-  PartsOnForkChild();
+  unwind::ResetCaptureAfterFork();
+  CallParts(&Part::on_fork_child);
   const bool started = g_options.follow && StartRecording(t);
   if (started) {
     OpenGate();
@@ -180,7 +184,7 @@ void StartProcess(char** environment) {
   if (wanted && StartRecording(t)) {
     RecordEarlyBlocks(t.buffer);
     OpenGate();
-    StartParts();
+    CallParts(&Part::start);
   } else {
     TurnOff(t);
   }
@@ -355,10 +359,10 @@ void FinishProcess() {
   // A vfork child shares all this with its parent, and ends alone.
   if (g_gate.live.load(std::memory_order_relaxed) != 1 || g_pid != static_cast<uint32_t>(sys::Getpid()))
     return;
-  PartsAtEnd();
+  CallParts(&Part::at_end);
   ThreadState& t = t_thread;
   if (EnterHook(t)) {
-    if (t.buffer != nullptr) SampleLedger(t.buffer, LedgerReason::kEnd);
+    if (t.buffer != nullptr) RecordLedger(t.buffer, LedgerReason::kEnd);
     // Open blocks of a shared ring stay where they are: they are in the file.
     if (!g_sink.shared()) FlushPrivateSlots(t);
     g_sink.MarkCleanExit();

@@ -23,7 +23,6 @@ namespace plateau {
 
 enum class Phase : uint8_t { kBoot, kStarting, kRecording, kForked, kOff };
 extern std::atomic<Phase> g_phase;
-extern Options g_options;
 
 // How requests are chosen now. In exact mode exact_from is 0.
 struct Rate {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "preload/recorder/lifecycle.h"
+#include "preload/recorder/parts.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/thread_buffer.h"
 
@@ -27,7 +27,7 @@ void OnKeyDestructor(void* round) {
   const bool entered = EnterHook(t);
   ++t.own_calls;
   if (entered && g_gate.live.load(std::memory_order_relaxed) == 1 && t.buffer != nullptr) {
-    PartsOnThreadEnd();
+    CallParts(&Part::on_thread_end);
     t.buffer->StampTime();
     t.buffer->Append([](trace::BlockWriter& w) { return w.ThreadEnd(); });
     ThreadBuffer::Release(t.buffer);

@@ -3,10 +3,9 @@
 #include "preload/recorder/definitions.h"
 #include "preload/recorder/event.h"
 #include "preload/recorder/fold_table.h"
-#include "preload/ledger/ledger.h"
+#include "preload/recorder/ledger_events.h"
 #include "preload/recorder/mark_thinning.h"
 #include "preload/sampler/sample_set.h"
-#include "preload/torch/mark_site.h"
 #include "preload/recorder/trace_sink.h"
 
 namespace plateau {
@@ -57,7 +56,7 @@ uint64_t TimeOfIn(ThreadBuffer* buffer) {
 void FoldAlloc(ThreadBuffer* buffer, const SampledBlock& sample) {
   g_folds.Alloc(sample);
   g_folds.MaybeWrite(buffer);
-  MaybeSampleLedger(buffer, Now(), sample.bytes);
+  MaybeRecordLedger(buffer, Now(), sample.bytes);
 }
 
 bool IsFull() {
@@ -91,7 +90,7 @@ namespace {
   const uint64_t tsc = IsExact() ? buffer->TimeFor(record.bytes) : Now();
   buffer->Append([&](trace::BlockWriter& w) { return w.Alloc(record, tsc); });
   ++buffer->totals()->recorded_allocs;
-  if (tsc != 0) MaybeSampleLedger(buffer, tsc, record.bytes);
+  if (tsc != 0) MaybeRecordLedger(buffer, tsc, record.bytes);
 }
 
 [[gnu::noinline]] void RecordChosenAlloc(ThreadState& t, const void* p, size_t bytes, const void* frame) {
@@ -228,7 +227,7 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
       return w.Alloc({address, bytes, stack, event.linked}, tsc);
     });
     ++totals->recorded_allocs;
-    if (tsc != 0) MaybeSampleLedger(buffer, tsc, bytes);
+    if (tsc != 0) MaybeRecordLedger(buffer, tsc, bytes);
   }
   ReleaseBuffer(t);
 }
@@ -276,7 +275,7 @@ void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, 
   WriteMark(scope.buffer(), {kind, source, value, name});
   if (kind == trace::MarkKind::kStep || kind == trace::MarkKind::kExplicitStep ||
       kind == trace::MarkKind::kEpoch) {
-    SampleLedger(scope.buffer(), LedgerReason::kMark);
+    RecordLedger(scope.buffer(), LedgerReason::kMark);
     g_folds.MaybeWrite(scope.buffer());
   }
 }
@@ -308,7 +307,7 @@ void UntagTensor(const void* p) {
 
 void RecordInfo(std::string_view key, std::string_view value) {
   ThreadState& t = t_thread;
-  // Parts report from StartParts() and their ticks, where the guard is held already.
+  // Parts report from their start and their ticks, where the guard is held already.
   if (t.depth > 0 && t.own_calls > 0 && t.buffer != nullptr) {
     t.buffer->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
     return;

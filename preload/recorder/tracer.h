@@ -40,6 +40,11 @@ void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, 
 void TagTensor(const void* p, size_t bytes);
 void UntagTensor(const void* p);
 
+// The place in the program that caused a mark: the node of the stack that starts at the caller of the function
+// with frame address `frame` (__builtin_frame_address(0)); 0 when there is none. Two optimizers are told apart
+// by the lines that call them, and so are the training and the evaluation loop of a DataLoader.
+uint32_t CaptureMarkSite(const void* frame);
+
 // One line about a part: RecordInfo("torch", "1.13.1, steps from RecordFunction").
 void RecordInfo(std::string_view key, std::string_view value);
 

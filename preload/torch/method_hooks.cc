@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "preload/torch/mark_site.h"
 #include "preload/base/real_symbol.h"
 #include "preload/torch/record_function.h"
 #include "preload/torch/status.h"
@@ -21,7 +20,7 @@ void Mark(MarkKind kind, const void* frame, std::string_view name) {
   if (!TorchIsOn()) return;
   const int saved_errno = errno;
   NoticeTorch();
-  RecordMark(kind, MarkSource::kCppHook, frame != nullptr ? MarkSite(frame) : 0, name);
+  RecordMark(kind, MarkSource::kCppHook, frame != nullptr ? CaptureMarkSite(frame) : 0, name);
   errno = saved_errno;
 }
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "preload/torch/mark_site.h"
 #include "preload/base/real_symbol.h"
 #include "preload/torch/start.h"
 #include "preload/torch/status.h"
@@ -75,7 +74,7 @@ void BeginRange(const void* range, const void* frame) {
   const UserRange user_range = ParseUserRange(NameOf(range));
   if (user_range.kind == RangeKind::kOther) return;
   EndBackward();
-  const uint64_t site = MarkSite(frame);
+  const uint64_t site = CaptureMarkSite(frame);
   switch (user_range.kind) {
     case RangeKind::kOptimizerStep:
       RecordMark(MarkKind::kOptimizerBegin, MarkSource::kRecordFunction, site, user_range.detail);
@@ -95,7 +94,7 @@ void BeginRange(const void* range, const void* frame) {
 void EndRange(const void* range, const void* frame) {
   const UserRange user_range = ParseUserRange(NameOf(range));
   if (user_range.kind == RangeKind::kOptimizerStep) {
-    RecordMark(MarkKind::kStep, MarkSource::kRecordFunction, MarkSite(frame), user_range.detail);
+    RecordMark(MarkKind::kStep, MarkSource::kRecordFunction, CaptureMarkSite(frame), user_range.detail);
   } else if (user_range.kind == RangeKind::kFetch) {
     const bool is_stop = EndedByStopIteration(handled_before_fetch);
     // A fetch that brought a batch says whether a stop would have been seen.

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "preload/torch/method_hooks.h"
+#include "preload/base/options.h"
 #include "preload/base/real_symbol.h"
+#include "preload/sampler/sample_set.h"
+#include "preload/torch/method_hooks.h"
 #include "preload/torch/record_function.h"
 #include "preload/torch/status.h"
 #include "preload/recorder/tracer.h"
@@ -141,8 +143,21 @@ void StartTorch(TorchOptions options) {
   TryArm();
 }
 
-void TorchOnForkChild() {
+namespace {
+
+void Start() {
+  if (!g_options.steps) return;
+  const bool is_exact = g_options.mode == trace::Mode::kExact;
+  StartTorch({.op_names = g_options.ops, .recorded = is_exact ? nullptr : g_sample_set.filter()});
+}
+
+// torch's callbacks survive a fork; the child's trace gets a status line of its own.
+void OnForkChild() {
   if (torch_is_decided.load(std::memory_order_acquire)) RecordTorchStatus();
 }
+
+}  // namespace
+
+constinit const Part kTorchPart = {.start = Start, .on_fork_child = OnForkChild};
 
 }  // namespace plateau

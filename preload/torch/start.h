@@ -10,6 +10,8 @@
 #ifndef PLATEAU_PRELOAD_TORCH_START_H_
 #define PLATEAU_PRELOAD_TORCH_START_H_
 
+#include "preload/recorder/parts.h"
+
 namespace plateau {
 
 class SampleFilter;
@@ -20,8 +22,10 @@ struct TorchOptions {
   const SampleFilter* recorded = nullptr;
 };
 
-void StartTorch(TorchOptions options = {});  // from the shim's constructor, after the trace is open
-void TorchOnForkChild();  // callbacks survive a fork; the child's trace gets its own status line
+// After the trace is open. kTorchPart calls it with what the environment says, unless PLATEAU_STEPS is 0.
+void StartTorch(TorchOptions options = {});
+
+extern const Part kTorchPart;
 
 }  // namespace plateau
 
