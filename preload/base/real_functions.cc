@@ -3,11 +3,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 
+#include "preload/base/old_glibc.h"
 #include "preload/base/system_call.h"
 
 extern "C" {
@@ -142,6 +144,24 @@ constinit RealFunctions g_real = {
     KernelExit,
 };
 
+// mallinfo2 came with glibc 2.33 and is found at run time, because a weak reference would still demand its version. Older
+// versions have mallinfo, whose fields are of 32 bits: they are right up to 4 GiB and wrap above.
+using MallinfoFunction = struct mallinfo2 (*)();
+constinit MallinfoFunction g_mallinfo2 = nullptr;
+
+AllocatorAccount ReadAllocatorAccount() {
+  if (g_mallinfo2 != nullptr) {
+    const struct mallinfo2 info = g_mallinfo2();
+    return {info.arena, info.fordblks, info.hblkhd};
+  }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const struct mallinfo info = mallinfo();
+#pragma GCC diagnostic pop
+  return {static_cast<unsigned>(info.arena), static_cast<unsigned>(info.fordblks),
+          static_cast<unsigned>(info.hblkhd)};
+}
+
 void ResolveRealFunctions() {
   RealFunctions found = g_real;
   Resolve("malloc", &found.malloc);
@@ -155,6 +175,7 @@ void ResolveRealFunctions() {
   Resolve("valloc", &found.valloc);
   Resolve("pvalloc", &found.pvalloc);
   Resolve("free_sized", &found.free_sized);
+  Resolve("mallinfo2", &g_mallinfo2);
   Resolve("free_aligned_sized", &found.free_aligned_sized);
   Resolve("mmap", &found.mmap);
   Resolve("munmap", &found.munmap);

@@ -47,6 +47,13 @@ void ResolveRealFunctions();
 bool AllocatorIsLibc();
 // The allocator is the C library's own, which mallinfo2() describes.
 bool AllocatorIsGlibc();
+// What glibc's allocator says of itself. Takes the locks of its arenas.
+struct AllocatorAccount {
+  uint64_t arena_bytes;   // main and thread heaps
+  uint64_t free_bytes;    // of these, free
+  uint64_t mapped_bytes;  // blocks with a mapping of their own
+};
+AllocatorAccount ReadAllocatorAccount();
 // Whether code at `pc` belongs to an allocator whose blocks are recorded: its maps are its own business.
 bool IsAllocatorCode(const void* pc);
 // Says that code in [begin, end) does. One thread at a time.

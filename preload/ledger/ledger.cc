@@ -1,7 +1,6 @@
 #include "preload/ledger/ledger.h"
 
 #include <errno.h>
-#include <malloc.h>
 
 #include <cstring>
 
@@ -117,12 +116,12 @@ uint64_t AddSharing(trace::LedgerRecord* record) {
 void AddAllocator(trace::LedgerRecord* record, uint64_t now) {
   if (now < g_next_mallinfo_tsc.load(std::memory_order_relaxed) || !AllocatorIsGlibc()) return;
   const int saved_errno = errno;
-  const struct mallinfo2 info = mallinfo2();
+  const AllocatorAccount account = ReadAllocatorAccount();
   errno = saved_errno;
   g_next_mallinfo_tsc.store(now + 200 * (Now() - now), std::memory_order_relaxed);
-  Add(record, LedgerField::kAllocatorArenaBytes, info.arena);
-  Add(record, LedgerField::kAllocatorFreeBytes, info.fordblks);
-  Add(record, LedgerField::kAllocatorMmapBytes, info.hblkhd);
+  Add(record, LedgerField::kAllocatorArenaBytes, account.arena_bytes);
+  Add(record, LedgerField::kAllocatorFreeBytes, account.free_bytes);
+  Add(record, LedgerField::kAllocatorMmapBytes, account.mapped_bytes);
 }
 
 // The machine as a whole changes slowly, and its file costs a quarter of a sample: once a second will do.

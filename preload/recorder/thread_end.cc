@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "preload/base/old_glibc.h"
 #include "preload/recorder/parts.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/thread_buffer.h"

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "preload/base/old_glibc.h"
 #include "preload/base/raw_memory.h"
 
 namespace plateau::unwind {
