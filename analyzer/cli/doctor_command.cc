@@ -1,6 +1,4 @@
 // `plateau doctor`: what can be recorded on this machine, and why not.
-#include <dlfcn.h>
-#include <gnu/libc-version.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -21,6 +19,7 @@
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/launch.h"
+#include "analyzer/cli/target.h"
 
 namespace plateau::cli {
 namespace {
@@ -50,13 +49,23 @@ Finding Shim() {
   return {Health::kGood, "libplateau.so", path};
 }
 
-Finding Libc() {
-  const std::string version = gnu_get_libc_version();
-  const bool has_find_object = dlsym(RTLD_DEFAULT, "_dl_find_object") != nullptr;
-  return {has_find_object ? Health::kGood : Health::kLimited, "C library",
-          absl::StrCat("glibc ", version,
-                       has_find_object ? ", finds modules without locks (_dl_find_object)"
-                                       : ", older than 2.35: new modules are found more slowly")};
+// The C library that recorded programs use, which is the one of this system's loader, whatever this program was linked
+// with.
+Finding Libc(const std::string& shim) {
+  for (const char* program : {"python3", "/bin/sh"}) {
+    const Target target = LookAtTarget(program, shim);
+    if (target.path.empty()) continue;
+    if (!target.why_not.empty()) return {Health::kBad, "C library", target.why_not};
+    if (target.glibc.empty()) continue;
+    int minor = 0;
+    const bool has_find_object =
+        absl::SimpleAtoi(target.glibc.substr(target.glibc.find('.') + 1), &minor) && minor >= 35;
+    return {has_find_object ? Health::kGood : Health::kLimited, "C library",
+            absl::StrCat("glibc ", target.glibc,
+                         has_find_object ? ", finds modules without locks (_dl_find_object)"
+                                         : ", older than 2.35: new modules are found more slowly")};
+  }
+  return {Health::kLimited, "C library", "its version could not be found"};
 }
 
 Finding Clock() {
@@ -166,17 +175,19 @@ Finding Preload() {
 }
 
 absl::StatusOr<int> RunDoctor(const Arguments& arguments) {
-  std::vector<Finding> findings = {Shim(), Libc(), Preload(), Clock(), Disk(), MemoryLimit(), SymbolFiles()};
+  const std::string shim = FindLibrary("libplateau.so");
+  std::vector<Finding> findings = {Shim(), Libc(shim),    Preload(),    Clock(),
+                                   Disk(), MemoryLimit(), SymbolFiles()};
   for (Finding& finding : Pythons()) findings.push_back(std::move(finding));
   findings.push_back(Torch());
   findings.push_back(Cuda());
   for (const std::string& program : arguments.positional()) {
-    const std::string why_not = WhyNotRecordable(program);
-    const bool is_there = !FindProgram(program).empty();
-    findings.push_back({!is_there || !why_not.empty() ? Health::kBad : Health::kGood, program,
-                        !is_there         ? "not found"
-                        : why_not.empty() ? "can be recorded"
-                                          : why_not});
+    const Target target = LookAtTarget(program, shim);
+    const bool is_there = !target.path.empty();
+    findings.push_back({!is_there || !target.why_not.empty() ? Health::kBad : Health::kGood, program,
+                        !is_there                ? "not found"
+                        : target.why_not.empty() ? "can be recorded"
+                                                 : target.why_not});
   }
   utsname system;
   uname(&system);

@@ -1,6 +1,5 @@
 #include "analyzer/cli/launch.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -15,8 +14,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "analyzer/base/input_file.h"
 #include "analyzer/base/status_macros.h"
 
 namespace plateau::cli {
@@ -141,44 +138,6 @@ absl::StatusOr<Ending> RunProgram(const Launch& launch) {
     ending.exit_code = WEXITSTATUS(status);
   }
   return ending;
-}
-
-std::string FindProgram(const std::string& program) {
-  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0 ? program : "";
-  const char* path = std::getenv("PATH");
-  for (const absl::string_view directory : absl::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':')) {
-    const std::string file = absl::StrCat(directory.empty() ? "." : directory, "/", program);
-    struct stat info;
-    if (access(file.c_str(), X_OK) == 0 && stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode))
-      return file;
-  }
-  return "";
-}
-
-std::string WhyNotRecordable(const std::string& program) {
-  const std::string path = FindProgram(program);
-  struct stat info;
-  if (path.empty() || stat(path.c_str(), &info) != 0) return "";
-  if (info.st_mode & (S_ISUID | S_ISGID) && info.st_uid != geteuid()) {
-    return absl::StrCat(
-        path, " runs as another user (set-user-id): the system ignores LD_PRELOAD, nothing can be recorded");
-  }
-  absl::StatusOr<InputFile> file = InputFile::Open(path);
-  if (!file.ok()) return "";
-  Elf64_Ehdr header;
-  const auto n = file->Read(0, &header, sizeof(header));
-  if (!n.ok() || *n < sizeof(header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "";
-  if (header.e_ident[EI_CLASS] != ELFCLASS64)
-    return absl::StrCat(path, " is a 32-bit program: Plateau records 64-bit ones");
-  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > 256) return "";
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    const auto got = file->Read(header.e_phoff + i * sizeof(segment), &segment, sizeof(segment));
-    if (!got.ok() || *got < sizeof(segment)) return "";
-    if (segment.p_type == PT_INTERP) return "";
-  }
-  return absl::StrCat(
-      path, " is statically linked: it has no dynamic loader to load the shim, nothing can be recorded");
 }
 
 std::string FindLibrary(const std::string& name) {

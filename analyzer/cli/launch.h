@@ -32,13 +32,6 @@ struct Ending {
 // Fails only when no process can be made.
 absl::StatusOr<Ending> RunProgram(const Launch& launch);
 
-// Why a program cannot be recorded, one sentence; empty when nothing speaks against it. Looks at the file
-// PATH leads to: static binaries and set-user-id programs ignore LD_PRELOAD.
-std::string WhyNotRecordable(const std::string& program);
-
-// The file that execvp would run, or "".
-std::string FindProgram(const std::string& program);
-
 // A file of the installed tree: `name` in ../lib beside this program. Empty when it is not there.
 std::string FindLibrary(const std::string& name);
 

@@ -21,11 +21,12 @@
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/load_report.h"
+#include "analyzer/cli/target.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/reader/trace_packer.h"
-#include "analyzer/report/text/card.h"
-#include "analyzer/report/page/html_report.h"
 #include "analyzer/report/json/json_report.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/text/card.h"
 
 namespace plateau::cli {
 namespace {
@@ -218,13 +219,21 @@ absl::Status Finish(const Arguments& arguments, const std::string& directory,
   return status;
 }
 
+// A program whose loader would fail on the shim: it runs as if we were not there.
+absl::StatusOr<int> RunUntouched(const Arguments& arguments) {
+  PLATEAU_ASSIGN_OR_RETURN(const Ending ending, RunProgram({.program = arguments.program()}));
+  if (!ending.was_started) absl::FPrintF(stderr, "plateau run: %s\n", ending.reason);
+  return ending.exit_code;
+}
+
 absl::StatusOr<int> RunRun(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(const report::BuildOptions options, ParseAnalysisOptions(arguments));
-  const std::string why_not = WhyNotRecordable(arguments.program()[0]);
-  if (!why_not.empty()) Say(arguments, why_not);
+  const Target target = LookAtTarget(arguments.program()[0], FindLibrary("libplateau.so"));
+  if (!target.why_not.empty()) Say(arguments, target.why_not);
+  if (!target.may_preload) return RunUntouched(arguments);
   PLATEAU_ASSIGN_OR_RETURN(const std::string directory, MakeRecordingDirectory(arguments));
   PLATEAU_ASSIGN_OR_RETURN(const Launch launch, PrepareLaunch(arguments, directory));
-  if (why_not.empty() && !FindProgram(arguments.program()[0]).empty()) {
+  if (target.why_not.empty() && !target.path.empty()) {
     Say(arguments, StartLine(arguments, launch, directory));
   }
   PLATEAU_ASSIGN_OR_RETURN(const Ending ending, RunProgram(launch));
