@@ -17,7 +17,6 @@ import gc
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ import warnings
 import pytest
 
 from plateau_trace import mark
+from plateau_trace.installation import find_plateau
 
 MARKER = "plateau_no_leak"
 GROWING = ("leak", "slow_leak", "staircase")
@@ -46,17 +46,6 @@ def parse_bytes(value):
     if match is None or match.group(2).upper() not in _UNITS:
         raise ValueError("not a number of bytes: %r" % (value,))
     return float(match.group(1)) * _UNITS[match.group(2).upper()]
-
-
-def find_plateau():
-    """The launcher, or None."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    # PREFIX/lib/plateau/python/plateau_trace; by name, because the build folder links to the sources.
-    installed = os.path.normpath(os.path.join(here, "..", "..", "..", "..", "bin", "plateau"))
-    for path in (os.environ.get("PLATEAU_BIN"), installed, shutil.which("plateau")):
-        if path and os.access(path, os.X_OK):
-            return os.path.realpath(path)
-    return None
 
 
 def pytest_configure(config):

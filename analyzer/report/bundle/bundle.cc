@@ -1,6 +1,5 @@
 #include "analyzer/report/bundle/bundle.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -9,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "analyzer/base/input_file.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/bundle/anonymizer.h"
 #include "analyzer/report/bundle/tar_archive.h"
@@ -137,12 +138,31 @@ absl::StatusOr<ReportModel> OpenBundle(absl::string_view archive) {
   return absl::InvalidArgumentError("the archive holds no report.json; it is no bundle of Plateau");
 }
 
+namespace {
+
+// The user's name as /etc/passwd has it. getpwuid() would load libraries, which a statically linked program cannot.
+std::string NameOfUser(uid_t uid) {
+  constexpr uint64_t kMaxBytes = 16 << 20;
+  const auto users = ReadWholeFile("/etc/passwd", kMaxBytes);
+  if (!users.ok()) return "";
+  for (const absl::string_view line : absl::StrSplit(*users, '\n')) {
+    const std::vector<std::string> fields = absl::StrSplit(line, ':');
+    if (fields.size() > 2 && fields[2] == absl::StrCat(uid)) return fields[0];
+  }
+  return "";
+}
+
+}  // namespace
+
 std::vector<std::string> NamesOfThisMachine() {
   std::vector<std::string> names;
   char host[256] = {};
   if (gethostname(host, sizeof(host) - 1) == 0) names.emplace_back(host);
   if (const char* home = std::getenv("HOME"); home != nullptr) names.emplace_back(home);
-  if (const passwd* user = getpwuid(getuid()); user != nullptr) names.emplace_back(user->pw_name);
+  for (const char* variable : {"USER", "LOGNAME"}) {
+    if (const char* user = std::getenv(variable); user != nullptr) names.emplace_back(user);
+  }
+  if (std::string user = NameOfUser(getuid()); !user.empty()) names.push_back(std::move(user));
   // Names that are words of every report say nothing about anybody.
   std::erase_if(names, [](const std::string& name) {
     return name == "root" || name == "/root" || name == "localhost" || name.size() < 3;
