@@ -33,7 +33,6 @@ struct HeapStart;
 struct EventsPayload {
   uint64_t first_tsc;
   std::string_view bytes;
-  trace::DeltaRules delta_rules = trace::DeltaRules::kVersion3;
 };
 
 struct PackedColumns {
@@ -49,7 +48,7 @@ struct PackedColumns {
 absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads,
                                           PackCosts* costs = nullptr, const HeapStart* heap_start = nullptr);
 
-// The records as one kEvents payload whose time starts at header.first_tsc, by the rules of kVersion3.
+// The records as one kEvents payload whose time starts at header.first_tsc.
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed);
 
 }  // namespace plateau

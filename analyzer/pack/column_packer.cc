@@ -22,7 +22,6 @@ using trace::RecordKind;
 trace::BlockHeader HeaderOf(const EventsPayload& payload) {
   trace::BlockHeader header{};
   header.first_tsc = payload.first_tsc;
-  header.delta_rules = payload.delta_rules;
   return header;
 }
 
@@ -71,14 +70,12 @@ PackedRecord ToPacked(const Record& record, std::string_view raw, uint32_t last_
       packed.is_realloc = record.free.is_realloc;
       return packed;
     case RecordKind::kAllocIn:
-      if (record.alloc_in.source != trace::AllocSource::kPymalloc) break;
       packed.kind = PackedKind::kAllocIn;
       packed.address = record.alloc_in.address;
       packed.bytes = record.alloc_in.bytes;
       packed.stack = record.alloc_in.stack;
       return packed;
     case RecordKind::kFreeIn:
-      if (record.free_in.source != trace::AllocSource::kPymalloc) break;
       packed.kind = PackedKind::kFreeIn;
       packed.address = record.free_in.address;
       return packed;
@@ -95,7 +92,6 @@ PackedRecord ToPacked(const Record& record, std::string_view raw, uint32_t last_
       packed.offset = record.pc.offset;
       return packed;
     case RecordKind::kPythonLocation:
-      if (record.python_location.flags != 0) break;
       packed.kind = PackedKind::kPythonLocation;
       packed.location = record.python_location.location;
       packed.module_or_code = record.python_location.code;

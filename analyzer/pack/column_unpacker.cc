@@ -39,16 +39,16 @@ class RecordWriter {
       case PackedKind::kFree:
         return writer_.Free({r.address, r.is_realloc}, tsc);
       case PackedKind::kAllocIn:
-        return writer_.AllocIn({trace::AllocSource::kPymalloc, r.address, r.bytes, r.stack}, tsc);
+        return writer_.AllocIn({r.address, r.bytes, r.stack}, tsc);
       case PackedKind::kFreeIn:
-        return writer_.FreeIn({trace::AllocSource::kPymalloc, r.address}, tsc);
+        return writer_.FreeIn({r.address}, tsc);
       case PackedKind::kNode:
       case PackedKind::kOtherNode:
         return writer_.Node({r.node, r.parent, r.location});
       case PackedKind::kPc:
         return writer_.Pc({r.location, r.module_or_code, r.offset});
       case PackedKind::kPythonLocation:
-        return writer_.PythonLocation({r.location, r.module_or_code, static_cast<uint32_t>(r.offset), 0});
+        return writer_.PythonLocation({r.location, r.module_or_code, static_cast<uint32_t>(r.offset)});
       case PackedKind::kTime:
         return writer_.Time(r.tsc);
       case PackedKind::kExtension:

@@ -54,20 +54,15 @@ constexpr const char* ExtensionFields(uint32_t kind) {
       return "n";
     case ExtKind::kUnmap:
     case ExtKind::kTensor:
-    case ExtKind::kFreeIn:
       return "nn";
     case ExtKind::kBreak:
     case ExtKind::kDrop:
     case ExtKind::kRate:
       return "nnn";
-    case ExtKind::kPythonLocation:
-    case ExtKind::kAllocIn:
-      return "nnnn";
     case ExtKind::kRemap:
     case ExtKind::kFoldTotals:
       return "nnnnn";
     case ExtKind::kMap:
-    case ExtKind::kFold:
     case ExtKind::kTotals:
       return "nnnnnn";
     case ExtKind::kFoldRow:

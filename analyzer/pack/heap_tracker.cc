@@ -13,7 +13,6 @@ HeapStart HeapTracker::Follow(const std::vector<EventsPayload>& payloads, bool a
   for (const EventsPayload& payload : payloads) {
     trace::BlockHeader header{};
     header.first_tsc = payload.first_tsc;
-    header.delta_rules = payload.delta_rules;
     trace::RecordReader reader(header, payload.bytes);
     std::array<Event, kAhead> events;
     for (size_t count = kAhead; count == kAhead;) {

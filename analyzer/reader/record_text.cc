@@ -132,7 +132,7 @@ std::string RecordToText(const trace::Record& r) {
       break;
     case RecordKind::kPythonLocation:
       line.Number("location", r.python_location.location).Number("code", r.python_location.code);
-      line.Number("offset", r.python_location.offset).Number("flags", r.python_location.flags);
+      line.Number("offset", r.python_location.offset);
       break;
     case RecordKind::kThreadStart:
       line.Number("thread", r.thread_start.thread_id).Number("creator", r.thread_start.creator_stream);
@@ -190,22 +190,17 @@ std::string RecordToText(const trace::Record& r) {
       line.Number("child", r.fork.child_pid);
       break;
     case RecordKind::kAllocIn:
-      line.Number("source", static_cast<uint64_t>(r.alloc_in.source)).Hex("address", r.alloc_in.address);
+      line.Hex("address", r.alloc_in.address);
       line.Number("bytes", r.alloc_in.bytes).Number("stack", r.alloc_in.stack);
       break;
     case RecordKind::kFreeIn:
-      line.Number("source", static_cast<uint64_t>(r.free_in.source)).Hex("address", r.free_in.address);
+      line.Hex("address", r.free_in.address);
       break;
     case RecordKind::kFoldTotals:
     case RecordKind::kFoldRow:
       line.Number("stack", r.fold_totals.stack).Number("allocs_256", r.fold_totals.alloc_count_256);
       line.Number("alloc_bytes", r.fold_totals.alloc_bytes).Number("frees_256", r.fold_totals.free_count_256);
       line.Number("free_bytes", r.fold_totals.free_bytes);
-      break;
-    case RecordKind::kFold:
-      line.Number("stack", r.fold.stack).Number("step", r.fold.step).Number("allocs", r.fold.alloc_count);
-      line.Number("alloc_bytes", r.fold.alloc_bytes).Number("frees", r.fold.free_count);
-      line.Number("free_bytes", r.fold.free_bytes);
       break;
     case RecordKind::kCopiedPages:
       line.Bytes("runs", r.copied_pages.runs);

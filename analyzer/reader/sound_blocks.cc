@@ -64,7 +64,6 @@ void Believe(Link* link) {
   if (link->header.header_bytes < sizeof(BlockHeader)) return;
   switch (link->header.type) {
     case trace::BlockType::kEvents:
-    case trace::BlockType::kPacked:
     case trace::BlockType::kColumns:
       link->status = BlockStatus::kOk;
   }

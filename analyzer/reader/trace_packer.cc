@@ -189,7 +189,7 @@ class Packer {
     for (size_t i = 0; i < loaded.blocks.size(); ++i) {
       LoadedBlock& block = loaded.blocks[i];
       PLATEAU_RETURN_IF_ERROR(reader_.Load(group.stream->blocks[group.begin + i], &block));
-      loaded.parts.push_back({block.header.first_tsc, block.payload, block.header.delta_rules});
+      loaded.parts.push_back({block.header.first_tsc, block.payload});
     }
     return loaded;
   }
@@ -211,7 +211,6 @@ class Packer {
     header.type = trace::BlockType::kColumns;
     header.flags = is_heap_only ? trace::kBlockHeapOnly : 0;
     header.header_bytes = sizeof(header);
-    header.delta_rules = trace::DeltaRules::kVersion3;
     header.stream = group.stream->stream;
     header.seq = group.seq;
     header.payload_bytes = static_cast<uint32_t>(packed.payload.size());

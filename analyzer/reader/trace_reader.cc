@@ -1,7 +1,5 @@
 #include "analyzer/reader/trace_reader.h"
 
-#include <zstd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -136,20 +134,10 @@ absl::Status TraceReader::Load(const BlockRef& ref, LoadedBlock* block) const {
     case trace::BlockType::kEvents:
       block->payload = stored;
       return absl::OkStatus();
-    case trace::BlockType::kPacked: {
-      block->unpacked.resize(ref.header.raw_bytes);
-      const size_t size =
-          ZSTD_decompress(block->unpacked.data(), block->unpacked.size(), stored.data(), stored.size());
-      if (ZSTD_isError(size)) return fail("cannot be unpacked: ", ZSTD_getErrorName(size));
-      if (size != block->unpacked.size()) return fail("unpacks to another size than it says");
-      block->payload = block->unpacked;
-      return absl::OkStatus();
-    }
     case trace::BlockType::kColumns: {
       absl::StatusOr<std::string> unpacked = UnpackColumns(ref.header, stored);
       if (!unpacked.ok()) return fail("cannot be unpacked: ", std::string(unpacked.status().message()));
       block->unpacked = *std::move(unpacked);
-      block->header.delta_rules = trace::DeltaRules::kVersion3;
       block->payload = block->unpacked;
       return absl::OkStatus();
     }

@@ -44,7 +44,6 @@ struct Location {
   enum class Kind : uint8_t { kUnknown, kNative, kPython };
   Kind kind = Kind::kUnknown;
   uint32_t owner = 0;   // module or code id
-  uint32_t flags = 0;   // of a Python location
   uint64_t offset = 0;  // within the module, or into the bytecode
 };
 

@@ -119,7 +119,6 @@ void EventBlock::AddRare(const trace::Record& r, Event** out) {
     case RecordKind::kRemap:
     case RecordKind::kBreak:
     case RecordKind::kDevice:
-    case RecordKind::kFold:
     case RecordKind::kFoldTotals:
     case RecordKind::kFoldRow:
       add(0, records_.size(), 0, kEventRare);

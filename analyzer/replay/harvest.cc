@@ -31,11 +31,11 @@ void AddRuns(std::string_view packed, std::vector<PageRun>* runs) {
 void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
   switch (r.kind) {
     case RecordKind::kPc:
-      out->locations.push_back({r.pc.location, {Location::Kind::kNative, r.pc.module, 0, r.pc.offset}});
+      out->locations.push_back({r.pc.location, {Location::Kind::kNative, r.pc.module, r.pc.offset}});
       break;
     case RecordKind::kPythonLocation: {
       const trace::PythonLocationRecord& p = r.python_location;
-      out->locations.push_back({p.location, {Location::Kind::kPython, p.code, p.flags, p.offset}});
+      out->locations.push_back({p.location, {Location::Kind::kPython, p.code, p.offset}});
       break;
     }
     case RecordKind::kModule:

@@ -348,11 +348,7 @@ bool HeapMatcher::Rare(const trace::Record& r) {
     Append(ChangeKind::kDevice, Pool::kHeap, 0, bucket_, batch->devices.size() - 1, kNotSampled);
     return true;
   }
-  if (r.kind == RecordKind::kFold) {
-    AppendFolded({r.fold.stack, static_cast<uint32_t>(std::min<uint64_t>(r.fold.step, bucket_)),
-                  static_cast<double>(r.fold.alloc_count), static_cast<double>(r.fold.alloc_bytes),
-                  static_cast<double>(r.fold.free_count), static_cast<double>(r.fold.free_bytes)});
-  } else if (r.kind == RecordKind::kFoldTotals) {
+  if (r.kind == RecordKind::kFoldTotals) {
     folded_.Add(r.fold_totals, bucket_, [this](const FoldedPart& part) { AppendFolded(part); });
   } else if (r.kind == RecordKind::kFoldRow) {
     folded_.KeepForEnd(r.fold_totals);

@@ -71,7 +71,7 @@ struct Payloads {
       headers.push_back(block.header);
     }
     for (size_t i = 0; i < bytes.size(); ++i) {
-      parts.push_back({headers[i].first_tsc, bytes[i], headers[i].delta_rules});
+      parts.push_back({headers[i].first_tsc, bytes[i]});
       size += bytes[i].size();
     }
   }

@@ -85,7 +85,7 @@ void BM_Encoder_AllocIn(benchmark::State& state) {
   for (auto _ : state) {
     const Event& e = events[i++ % events.size()];
     block.Append([&](BlockWriter& w) {
-      return w.AllocIn({AllocSource::kPymalloc, e.address, e.bytes / 2, e.stack});
+      return w.AllocIn({e.address, e.bytes / 2, e.stack});
     });
   }
   block.Report(state);

@@ -97,7 +97,7 @@ void Sample(void* p, size_t bytes, const void* frame) {
   if (p == nullptr || bytes > g_small_bytes.load(std::memory_order_relaxed) || !Enabled() || InHook()) return;
   if (!g_samples.Insert(reinterpret_cast<uintptr_t>(p), {bytes, 0, 0})) return;
   CountPool(p, 1);
-  RecordAllocIn(trace::AllocSource::kPymalloc, p, bytes, frame);
+  RecordAllocIn(p, bytes, frame);
 }
 
 [[gnu::noinline]] void ReleaseSlow(void* p) {
@@ -107,7 +107,7 @@ void Sample(void* p, size_t bytes, const void* frame) {
     return;
   }
   CountPool(p, -1);
-  RecordFreeIn(trace::AllocSource::kPymalloc, p);
+  RecordFreeIn(p);
 }
 
 [[gnu::always_inline]] inline void OnReleased(void* p) {

@@ -71,7 +71,7 @@ uint32_t LocationOf(uint32_t code, uint32_t offset) {
   const uint64_t key = uint64_t{code} << 32 | offset;
   if (const uint32_t known = g_locations.Find(key)) return known;
   const uint32_t location = unwind::NewLocationId();
-  if (location == 0 || !DefinePythonLocation({location, code, offset, 0})) return 0;
+  if (location == 0 || !DefinePythonLocation({location, code, offset})) return 0;
   g_locations.Insert(key, location);
   return location;
 }

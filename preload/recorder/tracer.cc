@@ -316,22 +316,22 @@ void RecordInfo(std::string_view key, std::string_view value) {
   if (scope) scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
 }
 
-void RecordAllocIn(trace::AllocSource source, const void* p, size_t bytes, const void* frame) {
+void RecordAllocIn(const void* p, size_t bytes, const void* frame) {
   EventScope scope;
   if (!scope || IsFull()) return;
   const uint32_t stack = StackOf(scope.thread(), CallerOfFrame(frame));
   const uint64_t tsc = TimeOfIn(scope.buffer());
   scope.buffer()->Append([&](trace::BlockWriter& w) {
-    return w.AllocIn({source, reinterpret_cast<uintptr_t>(p), bytes, stack}, tsc);
+    return w.AllocIn({reinterpret_cast<uintptr_t>(p), bytes, stack}, tsc);
   });
 }
 
-void RecordFreeIn(trace::AllocSource source, const void* p) {
+void RecordFreeIn(const void* p) {
   EventScope scope;
   if (!scope || IsFull()) return;
   const uint64_t tsc = TimeOfIn(scope.buffer());
   scope.buffer()->Append([&](trace::BlockWriter& w) {
-    return w.FreeIn({source, reinterpret_cast<uintptr_t>(p)}, tsc);
+    return w.FreeIn({reinterpret_cast<uintptr_t>(p)}, tsc);
   });
 }
 

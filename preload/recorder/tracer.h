@@ -51,8 +51,8 @@ void RecordInfo(std::string_view key, std::string_view value);
 // An allocation inside another allocator. `frame` is __builtin_frame_address(0) of the hook; the stack starts
 // at its caller. Call RecordFreeIn before the memory can be given out again. Sampling is the caller's
 // business.
-void RecordAllocIn(trace::AllocSource source, const void* p, size_t bytes, const void* frame);
-void RecordFreeIn(trace::AllocSource source, const void* p);
+void RecordAllocIn(const void* p, size_t bytes, const void* frame);
+void RecordFreeIn(const void* p);
 
 }  // namespace plateau
 

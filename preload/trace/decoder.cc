@@ -12,9 +12,7 @@ constexpr uint32_t kMaxPayloadBytes = 1u << 30;
 
 }  // namespace
 
-namespace {
-
-HeaderStatus ReadHeaderFields(const uint8_t* data, size_t size, FileHeader* header) {
+HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header) {
   std::memset(header, 0, sizeof(*header));
   if (size < sizeof(kFileMagic)) return HeaderStatus::kTooShort;
   if (std::memcmp(data, kFileMagic, sizeof(kFileMagic)) != 0) return HeaderStatus::kNotATrace;
@@ -38,19 +36,6 @@ HeaderStatus ReadHeaderFields(const uint8_t* data, size_t size, FileHeader* head
   return HeaderStatus::kOk;
 }
 
-}  // namespace
-
-HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header) {
-  const HeaderStatus status = ReadHeaderFields(data, size, header);
-  const bool has_python_rate =
-      header->version_major > 3 || (header->version_major == 3 && header->version_minor >= 2);
-  if ((status == HeaderStatus::kOk || status == HeaderStatus::kDamaged) && !has_python_rate) {
-    const bool has_all = header->mode == static_cast<uint8_t>(Mode::kExact) || header->exact_from_bytes == 0;
-    header->python_sample_bytes = has_all ? 0 : header->sample_bytes;
-  }
-  return status;
-}
-
 BlockStatus ReadBlock(const uint8_t* data, size_t size, BlockHeader* header, std::string_view* payload) {
   if (size < sizeof(*header)) return BlockStatus::kTruncated;
   std::memcpy(header, data, sizeof(*header));
@@ -72,7 +57,6 @@ BlockStatus ReadBlock(const uint8_t* data, size_t size, BlockHeader* header, std
   if (crc != header->crc32c) return BlockStatus::kBadChecksum;
   switch (header->type) {
     case BlockType::kEvents:
-    case BlockType::kPacked:
     case BlockType::kColumns:
       return BlockStatus::kOk;
   }
@@ -149,14 +133,14 @@ bool RecordReader::Next(Record* record) {
       uint64_t* const last = &last_.in_address[InClass(last_.in_bytes)];
       if (!address(last, &last_.in_recent, kAllocRecent) || !stack() || !time(kAllocTime)) return Fail(start);
       last_.in_any_address = *last;
-      record->alloc_in = {AllocSource::kPymalloc, *last, last_.in_bytes, last_.stack};
+      record->alloc_in = {*last, last_.in_bytes, last_.stack};
       break;
     }
     case Op::kFreeIn:
       record->kind = RecordKind::kFreeIn;
       if (!address(&last_.in_any_address, &last_.in_recent, kFreeRecent) || !time(kFreeTime))
         return Fail(start);
-      record->free_in = {AllocSource::kPymalloc, last_.in_any_address};
+      record->free_in = {last_.in_any_address};
       break;
     case Op::kNode:
       if (!NextNode(flags, record)) return Fail(start);

@@ -26,8 +26,7 @@ enum class HeaderStatus {
   kDamaged,       // static checksum does not match; the fields may still be useful
 };
 
-// Copies the header out of the first bytes of a file. The dynamic part is whatever was there. Before 3.2
-// python_sample_bytes was not written: it is what the mode meant.
+// Copies the header out of the first bytes of a file. The dynamic part is whatever was there.
 HeaderStatus ReadFileHeader(const uint8_t* data, size_t size, FileHeader* header);
 
 enum class BlockStatus {
@@ -49,9 +48,7 @@ class RecordReader {
   RecordReader(const BlockHeader& header, std::string_view payload)
       : begin_(reinterpret_cast<const uint8_t*>(payload.data())),
         p_(begin_),
-        end_(begin_ + payload.size()),
-        rules_(header.delta_rules),
-        recent_places_(header.delta_rules >= DeltaRules::kVersion3 ? kRecentAddresses : 0) {
+        end_(begin_ + payload.size()) {
     last_.tsc = header.first_tsc;
   }
 
@@ -66,8 +63,7 @@ class RecordReader {
   // one, or cannot be read at once. Ask Next() for what stopped it, then the same walk again.
   enum class Walk {
     kHot,
-    // Passes by stack nodes; Next() gives none of them (but in blocks of the first two versions). Stops at
-    // damage where Next() would.
+    // Passes by stack nodes; Next() gives none of them. Stops at damage where Next() would.
     kEvents,
     // Of the heap's own events only the kind and the time are read. The rest of those that Next() gives means
     // nothing, and stacks of other events neither.
@@ -109,7 +105,6 @@ class RecordReader {
   // Each reads the fields of a record from p_ on.
   bool NextExt(uint32_t kind, Record* record);
   bool NextNode(uint8_t flags, Record* record);
-  bool NextNodeByOldRules(uint8_t flags, Record* record);
   // Reads of a node what records behind it depend on.
   bool PassNode();
   bool NextLocation(uint8_t flags, Record* record);
@@ -124,9 +119,9 @@ class RecordReader {
   void DefineNode(uint32_t node, uint32_t parent, uint32_t location, Record* record);
   // The address that `number` stands for, counted from `before`.
   uint64_t AddressOf(uint64_t number, uint64_t before, bool has_recent_flag, RecentAddresses* recent) const {
-    if (has_recent_flag && number < recent_places_) return recent->At(number);
+    if (has_recent_flag && number < kRecentAddresses) return recent->At(number);
     const uint64_t address =
-        before + (has_recent_flag ? static_cast<uint64_t>(UnZigZag(number - recent_places_))
+        before + (has_recent_flag ? static_cast<uint64_t>(UnZigZag(number - kRecentAddresses))
                                   : static_cast<uint64_t>(UnZigZag(number)) << 4);
     recent->Set(RecentAddresses::PlaceOf(address), address);
     return address;
@@ -134,8 +129,8 @@ class RecordReader {
   // The same without a branch. The mask says whether the flag is there.
   [[gnu::always_inline]] uint64_t QuickAddressOf(uint64_t number, uint64_t before, uint64_t recent_flag,
                                                  RecentAddresses* recent) const {
-    const uint64_t is_place = recent_flag & -static_cast<uint64_t>(number < recent_places_);
-    const auto delta = static_cast<uint64_t>(UnZigZag(number - (recent_places_ & recent_flag)));
+    const uint64_t is_place = recent_flag & -static_cast<uint64_t>(number < kRecentAddresses);
+    const auto delta = static_cast<uint64_t>(UnZigZag(number - (kRecentAddresses & recent_flag)));
     const uint64_t added = before + (delta << (4 & ~recent_flag));
     const uint64_t address = (recent->At(number % kRecentAddresses) & is_place) | (added & ~is_place);
     recent->Set((number & is_place) | (RecentAddresses::PlaceOf(address) & ~is_place), address);
@@ -148,8 +143,6 @@ class RecordReader {
   const uint8_t* end_;
   bool damaged_ = false;
   uint64_t unknown_records_ = 0;
-  DeltaRules rules_;
-  uint64_t recent_places_;  // numbers under this are places of recent addresses
   uint8_t run_left_ = 0;    // nodes of a run still to be given
   uint32_t path_size_ = 0;  // that of last_.path, for a walk that passes nodes by
   DeltaState last_ = {};

@@ -5,16 +5,6 @@
 namespace plateau::trace {
 namespace {
 
-// The flags of a NODE in versions 1 and 2.
-enum OldNodeFlags : uint8_t {
-  kOldNextId = 1,          // id = previous NODE's id of this block + 1
-  kOldParentPrevious = 2,  // parent = previous NODE of this block
-  kOldGuessed = 4,         // location = the first guess
-  kOldSecondGuess = 8,     // without kOldGuessed: the second
-  kOldRunShift = 3,        // with the first three: how many more nodes like this follow, 0 to 3
-  kOldRun = kOldNextId | kOldParentPrevious | kOldGuessed,
-};
-
 uint32_t Plus(uint32_t base, uint64_t zigzag) { return base + static_cast<uint32_t>(UnZigZag(zigzag)); }
 
 }  // namespace
@@ -24,14 +14,10 @@ void RecordReader::DefineNode(uint32_t node, uint32_t parent, uint32_t location,
   record->node = {node, parent, location};
   last_.node = node;
   last_.node_location = location;
-  if (rules_ != DeltaRules::kVersion1) last_.stack = node;
+  last_.stack = node;
 }
 
 void RecordReader::NextOfRun(Record* record) {
-  if (rules_ < DeltaRules::kVersion3) {
-    const uint32_t guess = last_.calls.FromByOldRules(last_.node_location).first;
-    return DefineNode(last_.node + 1, last_.node, guess, record);
-  }
   const StackPath::Node caller = last_.path.Above(0);
   DefineNode(last_.node + 1, caller.node, last_.calls.From(caller.location).first, record);
   last_.path.Push({last_.node, last_.node_location});
@@ -57,7 +43,6 @@ bool RecordReader::NodeLocationNumber(CallPredictor::Guesses guesses, uint32_t b
 }
 
 bool RecordReader::NextNode(uint8_t code, Record* record) {
-  if (rules_ < DeltaRules::kVersion3) return NextNodeByOldRules(code, record);
   uint64_t number = 0;
   uint32_t location = 0;
   if (code == kNodeExplicit) {
@@ -125,39 +110,7 @@ bool RecordReader::PassNode() {
   return true;
 }
 
-bool RecordReader::NextNodeByOldRules(uint8_t flags, Record* record) {
-  const bool has_parent = (flags & kOldParentPrevious) != 0;
-  // A guess is made from the previous node, which must be there.
-  if (has_parent ? last_.node == 0 : (flags & (kOldGuessed | kOldSecondGuess)) != 0) return false;
-  if ((flags & kOldRun) == kOldRun) {
-    run_left_ = static_cast<uint8_t>(flags >> kOldRunShift);
-    NextOfRun(record);
-    return true;
-  }
-  uint64_t number = 0;
-  uint32_t node = last_.node + 1;
-  if (!(flags & kOldNextId)) {
-    if (!Number(&number)) return false;
-    node = Plus(last_.node, number);
-  }
-  uint32_t parent = last_.node;
-  if (!has_parent) {
-    if (!Number(&number)) return false;
-    parent = node - static_cast<uint32_t>(UnZigZag(number));
-  }
-  CallPredictor::Guesses& guesses = last_.calls.FromByOldRules(last_.node_location);
-  uint32_t location = (flags & kOldGuessed) ? guesses.first : guesses.second;
-  if (!(flags & (kOldGuessed | kOldSecondGuess))) {
-    if (!Number(&number)) return false;
-    location = Plus(last_.node_location, number);
-  }
-  if (has_parent) guesses.Learn(location);
-  DefineNode(node, parent, location, record);
-  return true;
-}
-
 bool RecordReader::NextLocation(uint8_t flags, Record* record) {
-  if (rules_ < DeltaRules::kVersion3) flags = 0;
   uint64_t number = 2;  // zig-zag of 1
   if (!(flags & kPcNextId) && !Number(&number)) return false;
   last_.location = Plus(last_.location, number);
@@ -166,7 +119,7 @@ bool RecordReader::NextLocation(uint8_t flags, Record* record) {
     last_.code = Plus(last_.code, number);
     if (!Number(&number)) return false;
     record->kind = RecordKind::kPythonLocation;
-    record->python_location = {last_.location, last_.code, static_cast<uint32_t>(number) - 1, 0};
+    record->python_location = {last_.location, last_.code, static_cast<uint32_t>(number) - 1};
     return true;
   }
   const auto module = static_cast<uint32_t>(number);

@@ -75,13 +75,6 @@ bool RecordReader::NextExt(uint32_t kind, Record* record) {
       record->code.name = f.Bytes();
       record->code.line_table = f.Bytes();
       break;
-    case ExtKind::kPythonLocation:
-      record->kind = RecordKind::kPythonLocation;
-      record->python_location.location = f.Number32();
-      record->python_location.code = f.Number32();
-      record->python_location.offset = f.Number32();
-      record->python_location.flags = f.Number32();
-      break;
     case ExtKind::kThreadStart:
       record->kind = RecordKind::kThreadStart;
       record->thread_start.thread_id = f.Number32();
@@ -189,27 +182,6 @@ bool RecordReader::NextExt(uint32_t kind, Record* record) {
     case ExtKind::kFork:
       record->kind = RecordKind::kFork;
       record->fork.child_pid = f.Number32();
-      break;
-    case ExtKind::kAllocIn:
-      record->kind = RecordKind::kAllocIn;
-      record->alloc_in.source = static_cast<AllocSource>(f.Number());
-      record->alloc_in.address = f.Number();
-      record->alloc_in.bytes = f.Number();
-      record->alloc_in.stack = f.Number32();
-      break;
-    case ExtKind::kFreeIn:
-      record->kind = RecordKind::kFreeIn;
-      record->free_in.source = static_cast<AllocSource>(f.Number());
-      record->free_in.address = f.Number();
-      break;
-    case ExtKind::kFold:
-      record->kind = RecordKind::kFold;
-      record->fold.stack = f.Number32();
-      record->fold.step = f.Number();
-      record->fold.alloc_count = f.Number();
-      record->fold.alloc_bytes = f.Number();
-      record->fold.free_count = f.Number();
-      record->fold.free_bytes = f.Number();
       break;
     case ExtKind::kFoldTotals:
       record->kind = RecordKind::kFoldTotals;

@@ -31,12 +31,9 @@ class CallPredictor {
   Guesses& From(uint32_t location) { return guesses_[Hash(2 * location)]; }
   // What its caller called next.
   Guesses& After(uint32_t location) { return guesses_[Hash(2 * location + 1)]; }
-  // What was called from there, as versions 1 and 2 remember it.
-  Guesses& FromByOldRules(uint32_t location) { return guesses_[location * 2654435761u >> (32 - kOldBits)]; }
 
  private:
   static constexpr unsigned kBits = 12;
-  static constexpr unsigned kOldBits = 11;
   static size_t Hash(uint32_t key) { return key * 2654435761u >> (32 - kBits); }
 
   Guesses guesses_[size_t{1} << kBits];

@@ -26,7 +26,6 @@ void BlockWriter::Start(BlockHeader* header, uint8_t* payload, size_t capacity, 
   header->last_tsc = 0;
   header->raw_bytes = 0;
   header->crc32c = 0;
-  header->delta_rules = DeltaRules::kVersion3;
   std::memset(header->reserved, 0, sizeof(header->reserved));
   __atomic_store_n(&header->seq, seq, __ATOMIC_RELEASE);
 }
@@ -52,7 +51,6 @@ bool BlockWriter::Free(const FreeRecord& record, uint64_t tsc) {
 }
 
 bool BlockWriter::AllocIn(const AllocInRecord& record, uint64_t tsc) {
-  if (record.source != AllocSource::kPymalloc) return ExtAllocIn(record);
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t flags = 0;
   uint8_t* p = out_ + 1;
@@ -72,7 +70,6 @@ bool BlockWriter::AllocIn(const AllocInRecord& record, uint64_t tsc) {
 }
 
 bool BlockWriter::FreeIn(const FreeInRecord& record, uint64_t tsc) {
-  if (record.source != AllocSource::kPymalloc) return ExtFreeIn(record);
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t flags = 0;
   uint8_t* p =

@@ -79,7 +79,6 @@ class BlockWriter {
   bool ReallocCancel();
   bool CopiedPages(std::string_view runs);  // cut to kMaxValueBytes
   bool Fork(uint32_t child_pid);
-  bool Fold(const FoldRecord& record);
   bool FoldTotals(const FoldTotalsRecord& record);
   // A record that the caller raises in place later; null when there is no room. Its numbers are aligned in a
   // block that has no other records.
@@ -125,9 +124,6 @@ class BlockWriter {
     header_->flags = kBlockOpen;
     Commit(new_end);
   }
-  bool ExtPythonLocation(const PythonLocationRecord& record);
-  bool ExtAllocIn(const AllocInRecord& record);
-  bool ExtFreeIn(const FreeInRecord& record);
 
   BlockHeader* header_ = nullptr;
   uint8_t* payload_ = nullptr;

@@ -87,7 +87,6 @@ bool BlockWriter::Pc(const PcRecord& record) {
 }
 
 bool BlockWriter::PythonLocation(const PythonLocationRecord& record) {
-  if (record.flags != 0) return ExtPythonLocation(record);
   if (!HasRoom(kHotRecordBytes)) return false;
   uint8_t* p = out_ + 1;
   const uint8_t flags = record.location == last_.location + 1 ? kPcNextId : 0;

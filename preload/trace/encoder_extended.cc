@@ -121,12 +121,6 @@ bool BlockWriter::Code(const CodeRecord& record) {
                     .Done();
 }
 
-bool BlockWriter::ExtPythonLocation(const PythonLocationRecord& record) {
-  ExtRecord ext(this, ExtKind::kPythonLocation, 4 * kMaxVarintBytes);
-  return ext &&
-         ext.Number(record.location).Number(record.code).Number(record.offset).Number(record.flags).Done();
-}
-
 bool BlockWriter::ThreadStart(const ThreadStartRecord& record) {
   ExtRecord ext(this, ExtKind::kThreadStart, 3 * kMaxVarintBytes + RoomFor(record.name, kMaxNameBytes));
   return ext && ext.Number(record.thread_id)
@@ -245,31 +239,6 @@ bool BlockWriter::CopiedPages(std::string_view runs) {
 bool BlockWriter::Fork(uint32_t child_pid) {
   ExtRecord ext(this, ExtKind::kFork, kMaxVarintBytes);
   return ext && ext.Number(child_pid).Done();
-}
-
-bool BlockWriter::ExtAllocIn(const AllocInRecord& record) {
-  ExtRecord ext(this, ExtKind::kAllocIn, 4 * kMaxVarintBytes);
-  return ext && ext.Number(static_cast<uint64_t>(record.source))
-                    .Number(record.address)
-                    .Number(record.bytes)
-                    .Number(record.stack)
-                    .Done();
-}
-
-bool BlockWriter::ExtFreeIn(const FreeInRecord& record) {
-  ExtRecord ext(this, ExtKind::kFreeIn, 2 * kMaxVarintBytes);
-  return ext && ext.Number(static_cast<uint64_t>(record.source)).Number(record.address).Done();
-}
-
-bool BlockWriter::Fold(const FoldRecord& record) {
-  ExtRecord ext(this, ExtKind::kFold, 6 * kMaxVarintBytes);
-  return ext && ext.Number(record.stack)
-                    .Number(record.step)
-                    .Number(record.alloc_count)
-                    .Number(record.alloc_bytes)
-                    .Number(record.free_count)
-                    .Number(record.free_bytes)
-                    .Done();
 }
 
 bool BlockWriter::FoldTotals(const FoldTotalsRecord& record) {

@@ -1,10 +1,11 @@
 // The bytes of a Plateau trace, one file per traced process. docs/trace-format.md is the prose; this is the
 // law.
 //
-//   offset 0            FileHeader, one page: a static part under a checksum, a part the running process
-//   keeps writing anywhere, 64-byte   Block: BlockHeader + payload, append-only, self-contained, checksummed
-//   aligned             Ring extent: kSlotsPerExtent slots, listed in the header; a slot is SlotHeader + one
-//   open Block
+//   offset 0            FileHeader, one page: a static part under a checksum, and a part that the
+//                       running process keeps writing
+//   anywhere, 64-byte   Block: BlockHeader + payload, append-only, self-contained, checksummed
+//   aligned             Ring extent: kSlotsPerExtent slots, listed in the header; a slot is
+//                       SlotHeader + one open Block
 //
 // A thread fills the open block of its slot in shared memory; a full block is sealed, copied to the end of
 // the file and the slot is used again. When the process dies at any instruction, the page cache holds the
@@ -13,7 +14,7 @@
 //
 // Compatibility: a reader takes every major version up to its own. Within a major version only new EXT kinds,
 // new ledger fields and new header fields (in space that was zero) may appear; unknown ones are skipped and
-// counted.
+// counted. CONTRIBUTING.md lists the places that a new kind of record touches.
 #ifndef PLATEAU_PRELOAD_TRACE_FORMAT_H_
 #define PLATEAU_PRELOAD_TRACE_FORMAT_H_
 
@@ -23,8 +24,8 @@
 namespace plateau::trace {
 
 inline constexpr char kFileMagic[8] = {'\x89', 'P', 'L', 'T', '\r', '\n', '\x1a', '\n'};
-inline constexpr uint16_t kVersionMajor = 3;
-inline constexpr uint16_t kVersionMinor = 2;
+inline constexpr uint16_t kVersionMajor = 1;
+inline constexpr uint16_t kVersionMinor = 0;
 
 inline constexpr size_t kHeaderBytes = 4096;
 inline constexpr size_t kBlockAlign = 64;
@@ -80,7 +81,7 @@ struct FileHeader {
   uint64_t sample_bytes;      // mean of the Poisson gap below that; 0 = everything
   uint64_t max_trace_bytes;
   uint64_t python_sample_bytes;  // mean gap of ALLOC_IN in any mode, 0 = each; holds until the first RATE
-                                 // whose mode is not exact. Since 3.2, see ReadFileHeader()
+                                 // whose mode is not exact
   uint64_t reserved1[3];
 
   // Dynamic: written by the running process with relaxed atomics, never covered by a checksum.
@@ -110,21 +111,13 @@ inline constexpr uint32_t kBlockMagic = 0x314b4c50;  // "PLK1"
 
 enum class BlockType : uint8_t {
   kEvents = 1,   // records, see record.h
-  kPacked = 2,   // one kEvents payload, compressed with zstd; raw_bytes is its size
-  kColumns = 3,  // one kEvents payload, modelled by columns and compressed
-};
-
-// How the records of a block refer to those before them.
-enum class DeltaRules : uint32_t {
-  kVersion1 = 0,  // stack deltas count from the stack of the previous ALLOC
-  kVersion2 = 1,  // stack deltas count from the stack of the previous ALLOC, ALLOC_IN or NODE
-  kVersion3 = 2,  // a NODE refers to the stack before it, an address to recent ones, see delta_state.h
+  kColumns = 2,  // one kEvents payload as compressed columns; raw_bytes is its size
 };
 
 enum BlockFlags : uint8_t {
   kBlockOpen = 1,      // still in its ring slot: payload_bytes is the committed length, crc32c is not valid
   kBlockHeapOnly = 2,  // every record is ALLOC, FREE, FREE_IN, TIME or of a kind that IsHeapOnly();
-                       // since 3.1. Says nothing while the block is open
+                       // says nothing while the block is open
 };
 
 // `seq` counts the blocks of one stream from 0; a missing number is a gap. The same (stream, seq) may exist
@@ -143,8 +136,7 @@ struct BlockHeader {
   uint64_t last_tsc;   // time of sealing; 0 while open
   uint32_t raw_bytes;  // payload size before compression; equal to payload_bytes for kEvents
   uint32_t crc32c;     // over the header with this field 0, then the payload
-  DeltaRules delta_rules;
-  uint32_t reserved[3];
+  uint32_t reserved[4];
 };
 static_assert(sizeof(BlockHeader) == 64);
 
@@ -236,29 +228,26 @@ enum class ExtKind : uint32_t {
   kModule = 2,      // id, base, bytes, path, build id
   kModuleGone = 3,  // id
   kCode = 4,        // Python code object: id, version, first line, file, qualified name, line table
-  kPythonLocation = 5,  // location id, code id, byte offset, flags
-  kThreadStart = 6,     // tid, name, creator's stream, creator's stack
-  kThreadEnd = 7,
-  kMap = 8,             // address, bytes, prot, flags, kind, stack
-  kUnmap = 9,           // address, bytes
-  kRemap = 10,          // old address, old bytes, new address, new bytes, stack
-  kBreak = 11,          // new break, signed change, stack
-  kMark = 12,           // kind, source, value, name
-  kLedger = 13,         // list of (field, value)
-  kDrop = 14,           // reason, events, bytes
-  kRate = 15,           // mode, exact_from_bytes, sample_bytes
-  kDevice = 16,         // one plateau_device_event with its stack
-  kTensor = 17,         // address, bytes: the live host block at this address is a tensor storage
-  kTensorGone = 18,     // address
-  kReallocCancel = 19,  // the realloc failed: the object of the last kFreeRealloc lives on
-  kFork = 20,           // child pid
-  kAllocIn = 21,        // source, address, bytes, stack: as Op::kAllocIn, for other sources and version 1
-  kFreeIn = 22,         // source, address
-  kFold = 23,           // totals of folded events: step, stack, bytes and counts
-  kTotals = 24,         // snapshot of the exact counters
-  kCopiedPages = 25,    // of a forked child: runs of inherited pages that it no longer shares
-  kFoldTotals = 26,     // of one stack since folding began: counts in 1/256 and bytes
-  kFoldRow = 27,        // the same as a FoldRow, raised in place: what is true when the recording ends
+  kThreadStart = 5,  // tid, creator's stream, creator's stack, name
+  kThreadEnd = 6,
+  kMap = 7,             // address, bytes, prot, flags, kind, stack
+  kUnmap = 8,           // address, bytes
+  kRemap = 9,           // old address, old bytes, new address, new bytes, stack
+  kBreak = 10,          // new break, signed change, stack
+  kMark = 11,           // kind, source, value, name
+  kLedger = 12,         // list of (field, value)
+  kDrop = 13,           // reason, events, bytes
+  kRate = 14,           // mode, exact_from_bytes, sample_bytes
+  kDevice = 15,         // one plateau_device_event with its stack
+  kTensor = 16,         // address, bytes: the live host block at this address is a tensor storage
+  kTensorGone = 17,     // address
+  kReallocCancel = 18,  // the realloc failed: the object of the last kFreeRealloc lives on
+  kFork = 19,           // child pid
+  kTotals = 20,         // snapshot of the exact counters
+  kCopiedPages = 21,    // of a forked child: runs of inherited pages that it no longer shares
+  kFoldTotals = 22,     // of one stack since folding began: counts in 1/256 and bytes
+  kFoldRow = 23,        // the same as a FoldRow, raised in place: what is true when the recording ends
+  // The next kind takes the next number. Numbers up to 30 fit in the tag byte; tests of unknown kinds use 30.
 };
 
 // Whether a record only matters when the heap is replayed, not to what must be known before. (ALLOC_IN does
@@ -327,8 +316,6 @@ enum class LedgerField : uint32_t {
   kThreads = 14,
   kHostAvailableBytes = 15,
 };
-
-enum class AllocSource : uint8_t { kMalloc = 0, kPymalloc = 1 };
 
 }  // namespace plateau::trace
 

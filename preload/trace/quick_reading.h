@@ -79,7 +79,7 @@ template <typename Join, RecordReader::Walk kWalk, typename Take>
     last_.bytes = bytes;
     last_.stack = static_cast<uint32_t>(stack);
   };
-  const bool passes_nodes = kWalk == Walk::kEvents && rules_ >= DeltaRules::kVersion3;
+  const bool passes_nodes = kWalk == Walk::kEvents;
   while (end_ - p >= kWordBytes) {
     uint64_t word;
     __builtin_memcpy(&word, p, sizeof(word));

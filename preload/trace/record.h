@@ -70,7 +70,6 @@ struct PythonLocationRecord {
   uint32_t location;
   uint32_t code;
   uint32_t offset;  // bytes into the bytecode
-  uint32_t flags;
 };
 
 struct ThreadStartRecord {
@@ -162,26 +161,15 @@ struct ForkRecord {
   uint32_t child_pid;
 };
 
+// A small object of Python, which lies inside an arena of pymalloc.
 struct AllocInRecord {
-  AllocSource source;
   uint64_t address;
   uint64_t bytes;
   uint32_t stack;
 };
 
 struct FreeInRecord {
-  AllocSource source;
   uint64_t address;
-};
-
-// Events that were folded to keep the size limit: what one stack did between two points of the clock.
-struct FoldRecord {
-  uint32_t stack;
-  uint64_t step;
-  uint64_t alloc_count;
-  uint64_t alloc_bytes;
-  uint64_t free_count;
-  uint64_t free_bytes;
 };
 
 // What one stack has done since folding began; of sampled blocks, each with the weight it stands for.
@@ -232,7 +220,6 @@ enum class RecordKind : uint8_t {
   kFork,
   kAllocIn,
   kFreeIn,
-  kFold,
   kTotals,
   kCopiedPages,
   kFoldTotals,
@@ -270,7 +257,6 @@ struct Record {
     ForkRecord fork;
     AllocInRecord alloc_in;
     FreeInRecord free_in;
-    FoldRecord fold;
     FoldTotalsRecord fold_totals;  // kFoldRow too
     TotalsRecord totals;
     CopiedPagesRecord copied_pages;

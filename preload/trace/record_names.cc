@@ -19,10 +19,9 @@ const char* RecordKindName(RecordKind kind) {
                                            "device",       "tensor",
                                            "tensor_gone",  "realloc_cancel",
                                            "fork",         "alloc_in",
-                                           "free_in",      "fold",
-                                           "totals",       "copied_pages",
-                                           "fold_totals",  "fold_row",
-                                           "unknown"};
+                                           "free_in",      "totals",
+                                           "copied_pages", "fold_totals",
+                                           "fold_row",     "unknown"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == static_cast<size_t>(RecordKind::kUnknown) + 1);
   return kNames[static_cast<size_t>(kind)];
 }

@@ -8,7 +8,6 @@
 
 using plateau::trace::BlockHeader;
 using plateau::trace::BlockStatus;
-using plateau::trace::DeltaRules;
 using plateau::trace::FileHeader;
 using plateau::trace::HotRecord;
 using plateau::trace::JoinByShifts;
@@ -135,10 +134,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const BlockStatus status = plateau::trace::ReadBlock(data, size, &header, &payload);
   if (status == BlockStatus::kOk || status == BlockStatus::kOpen) ReadRecords(header, payload);
 
-  for (const DeltaRules rules : {DeltaRules::kVersion1, DeltaRules::kVersion2, DeltaRules::kVersion3}) {
-    BlockHeader bare{};
-    bare.delta_rules = rules;
-    ReadRecords(bare, {reinterpret_cast<const char*>(data), size});
-  }
+  ReadRecords(BlockHeader{}, {reinterpret_cast<const char*>(data), size});
   return 0;
 }

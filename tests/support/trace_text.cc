@@ -294,7 +294,7 @@ class Builder {
                      l.Text("name"), l.Hex("table")});
     }
     if (kind == "python_location") {
-      return w.PythonLocation({n32("location"), n32("code"), n32("offset"), n32("flags")});
+      return w.PythonLocation({n32("location"), n32("code"), n32("offset")});
     }
     if (kind == "thread_start") {
       return w.ThreadStart({n32("thread"), n32("creator"), n32("stack"), l.Text("name")});
@@ -350,11 +350,12 @@ class Builder {
     if (kind == "copied_pages") return w.CopiedPages(l.Hex("runs"));
     if (kind == "fork") return w.Fork(n32("child"));
     if (kind == "alloc_in") {
-      return w.AllocIn({static_cast<AllocSource>(n("source")), n("address"), n("bytes"), n32("stack")});
+      return w.AllocIn({n("address"), n("bytes"), n32("stack")});
     }
-    if (kind == "free_in") return w.FreeIn({static_cast<AllocSource>(n("source")), n("address")});
-    if (kind == "fold") {
-      return w.Fold({n32("stack"), n("step"), n("allocs"), n("alloc_bytes"), n("frees"), n("free_bytes")});
+    if (kind == "free_in") return w.FreeIn({n("address")});
+    if (kind == "fold_totals") {
+      return w.FoldTotals(
+          {n32("stack"), n("allocs_256"), n("alloc_bytes"), n("frees_256"), n("free_bytes")});
     }
     if (kind == "totals") {
       return w.TotalsSnapshot({n("allocs"), n("alloc_bytes"), n("frees"), n("freed_bytes"),

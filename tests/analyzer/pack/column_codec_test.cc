@@ -22,11 +22,9 @@ using trace::RecordKind;
 using trace::SampleBlock;
 
 // The records of payloads as comparable text.
-std::vector<std::string> Texts(uint64_t first_tsc, std::string_view payload,
-                               trace::DeltaRules rules = trace::DeltaRules::kVersion3) {
+std::vector<std::string> Texts(uint64_t first_tsc, std::string_view payload) {
   trace::BlockHeader header{};
   header.first_tsc = first_tsc;
-  header.delta_rules = rules;
   trace::RecordReader reader(header, payload);
   std::vector<std::string> texts;
   Record record;
@@ -40,17 +38,17 @@ std::vector<std::string> Texts(uint64_t first_tsc, std::string_view payload,
     } else if (record.kind == RecordKind::kFree) {
       add(record.free.address), add(record.free.is_realloc);
     } else if (record.kind == RecordKind::kAllocIn) {
-      add(static_cast<uint64_t>(record.alloc_in.source)), add(record.alloc_in.address);
+      add(record.alloc_in.address);
       add(record.alloc_in.bytes), add(record.alloc_in.stack);
     } else if (record.kind == RecordKind::kFreeIn) {
-      add(static_cast<uint64_t>(record.free_in.source)), add(record.free_in.address);
+      add(record.free_in.address);
     } else if (record.kind == RecordKind::kNode) {
       add(record.node.node), add(record.node.parent), add(record.node.location);
     } else if (record.kind == RecordKind::kPc) {
       add(record.pc.location), add(record.pc.module), add(record.pc.offset);
     } else if (record.kind == RecordKind::kPythonLocation) {
       add(record.python_location.location), add(record.python_location.code);
-      add(record.python_location.offset), add(record.python_location.flags);
+      add(record.python_location.offset);
     } else if (record.kind != RecordKind::kTime) {
       text += std::string(payload.substr(start, reader.offset() - start));
     }
@@ -92,20 +90,18 @@ void FillLikeAProgram(uint64_t seed, SampleBlock* block) {
       const auto id = static_cast<uint32_t>(i);
       ok = random() % 2 == 0
                ? block->writer.Pc({id, 1, random() % 100000})
-               : block->writer.PythonLocation({id, 5, static_cast<uint32_t>(random()) % 500, 0});
+               : block->writer.PythonLocation({id, 5, static_cast<uint32_t>(random()) % 500});
     } else if (dice < 6) {
       ok = block->writer.Mark({trace::MarkKind::kNote, trace::MarkSource::kExplicit, random(), "note"});
     } else if (dice < 7) {
       ok = block->writer.Time(tsc += random() % 1000);
     } else if (dice < 30) {
       // pymalloc: the addresses of the two heaps may be the same numbers
-      const auto source = static_cast<trace::AllocSource>(random() % 50 == 0 ? 2 : 1);
       const uint64_t address = 0x55550000 + random() % 100 * 16;
       const uint64_t time = random() % 32 == 0 ? tsc += random() % 5000 : 0;
       ok = random() % 2 == 0
-               ? block->writer.AllocIn({source, address, random() % 512, static_cast<uint32_t>(random() % 9)},
-                                       time)
-               : block->writer.FreeIn({source, address}, time);
+               ? block->writer.AllocIn({address, random() % 512, static_cast<uint32_t>(random() % 9)}, time)
+               : block->writer.FreeIn({address}, time);
     } else if (dice < 60 || live.empty()) {
       const uint64_t address = random() % 10 == 0 ? random() : 0x55550000 + random() % 1000 * 16;
       ok = block->writer.Alloc(
@@ -131,16 +127,6 @@ TEST(ColumnCodecTest, RandomProgramsComeBackRecordForRecord) {
     EXPECT_EQ(packed->record_count, block.header().record_count);
     ASSERT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload())) << "seed " << seed;
   }
-}
-
-TEST(ColumnCodecTest, RecordsOfVersion1ComeBackByTheNewRules) {
-  // ALLOC with a stack, NODE, ALLOC with the same stack: by the new rules the last needs a number more.
-  std::string payload("\x01\x80\x14\x64\x04", 5);
-  for (int i = 0; i < 5000; ++i) payload += std::string("\x0b\xc6\x0a\x02\x19\x02", 6);
-  const auto rules = trace::DeltaRules::kVersion1;
-  const auto packed = PackColumns({{1000, payload, rules}});
-  ASSERT_TRUE(packed.ok()) << packed.status();
-  EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, payload, rules));
 }
 
 TEST(ColumnCodecTest, BlocksOfOneStreamMergeWithATimeStampAtEachSeam) {

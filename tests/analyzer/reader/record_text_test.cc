@@ -24,7 +24,7 @@ info key="exe" value="/opt/\"train\""
 module module=1 base=0x400000 begin=0x401000 bytes=65536 path="/opt/train" build_id=0badcafe
 module_gone module=1
 code code=5 python=0x30b line=12 file="train.py" name="Model.forward" table=00ff10
-python_location location=8 code=5 offset=22 flags=1
+python_location location=8 code=5 offset=22
 thread_start thread=4242 creator=1 stack=3 name="worker"
 thread_end
 map address=0x10000 bytes=4096 prot=3 flags=0x22 kind=anonymous stack=3
@@ -40,9 +40,9 @@ tensor address=0x7f0010 bytes=10001
 tensor_gone address=0x7f0010
 realloc_cancel
 fork child=4243
-alloc_in source=1 address=0x99 bytes=48 stack=3
-free_in source=1 address=0x99
-fold stack=3 step=4 allocs=5 alloc_bytes=6 frees=7 free_bytes=8
+alloc_in address=0x99 bytes=48 stack=3
+free_in address=0x99
+fold_totals stack=3 allocs_256=512 alloc_bytes=6 frees_256=256 free_bytes=8
 totals allocs=1 alloc_bytes=2 frees=3 freed_bytes=4 recorded_allocs=5 recorded_frees=6
 unknown kind=999
 )";

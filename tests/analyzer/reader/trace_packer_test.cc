@@ -132,8 +132,6 @@ TEST(TracePackerTest, RateOfPythonsObjectsIsKept) {
   };
   EXPECT_EQ(packed_rate("header mode=exact python_sample=4096\n"), 4096u);
   EXPECT_EQ(packed_rate("header mode=default sample=512 exact_from=16384 python_sample=0\n"), 0u);
-  // Packing makes it a trace of the newest version, which says what the older ones left open.
-  EXPECT_EQ(packed_rate("header mode=default minor=1 sample=512 exact_from=16384 python_sample=0\n"), 512u);
 }
 
 TEST(TracePackerTest, APackedTraceThatWasCutHasLostSomething) {
@@ -201,8 +199,8 @@ std::string VariedRecords() {
     text += "@" + std::to_string(i * 1000) + " alloc address=" + address +
             " bytes=" + std::to_string(i % 5 * 400) + " stack=" + std::to_string(i % 30 + 1) +
             "\ntensor address=" + address + " bytes=" + std::to_string(i % 5 * 400) +
-            "\nalloc_in source=1 address=" + small + " bytes=48 stack=" + std::to_string(i % 7 + 1) +
-            "\nfree_in source=1 address=" + small + "\ntensor_gone address=" + address +
+            "\nalloc_in address=" + small + " bytes=48 stack=" + std::to_string(i % 7 + 1) +
+            "\nfree_in address=" + small + "\ntensor_gone address=" + address +
             "\nfree address=" + address + "\n";
     if (i % 50 == 0)
       text += "mark kind=step source=record_function value=" + std::to_string(i / 50) + " name=\"Adam\"\n";
@@ -220,20 +218,6 @@ TEST(TracePackerTest, ExtendedRecordsSurvive) {
   EXPECT_GT(before.size(), 3600u);
   ASSERT_TRUE(PackTrace(path).ok());
   EXPECT_EQ(Records(path), before);
-}
-
-// The same trace as `plateau pack` wrote it when extended records were compressed with zstd and the header
-// took a page.
-TEST(TracePackerTest, TracePackedByVersion3IsStillRead) {
-  const std::string raw = WriteTemporary("before_version3.plt", TraceFromText(VariedRecords()));
-  EXPECT_EQ(Records(PLATEAU_PACKED_VERSION3), Records(raw));
-  EXPECT_TRUE(PackTrace(PLATEAU_PACKED_VERSION3)->was_packed);
-}
-
-// And when malloc was imitated by the last blocks freed alone.
-TEST(TracePackerTest, TracePackedByVersion4IsStillRead) {
-  const std::string raw = WriteTemporary("before_version4.plt", TraceFromText(VariedRecords()));
-  EXPECT_EQ(Records(PLATEAU_PACKED_VERSION4), Records(raw));
 }
 
 TEST(TracePackerTest, CountersOfTheHeaderAreKept) {

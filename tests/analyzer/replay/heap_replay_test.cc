@@ -298,9 +298,9 @@ TEST(HeapReplayTest, PymallocArenasAreNotCountedBesideTheirContents) {
 map address=0x700000 bytes=1048576 prot=3 stack=1
 map address=0xA00000 bytes=1048576 prot=3 stack=2
 map address=0xC00000 bytes=16384 prot=3 kind=arena stack=2
-alloc_in source=1 address=0x700040 bytes=48 stack=3
-alloc_in source=1 address=0x700080 bytes=64 stack=3
-free_in source=1 address=0x700040
+alloc_in address=0x700040 bytes=48 stack=3
+alloc_in address=0x700080 bytes=64 stack=3
+free_in address=0x700040
 )");
   EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 1)), 0);
   EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 2)), 1048576);
@@ -341,7 +341,10 @@ tensor address=0x5000 bytes=10002
 
 TEST(HeapReplayTest, FoldedEventsCountInTheBucketTheyBelongTo) {
   const Replayed r =
-      Replay("@25 fold stack=1 step=1 allocs=10 alloc_bytes=1000 frees=4 free_bytes=400\n", {10, 20});
+      Replay("@15 rate mode=folded\n"
+             "@16 fold_totals stack=1 allocs_256=2560 alloc_bytes=1000 frees_256=1024 free_bytes=400\n"
+             "@25 alloc address=0x10000 bytes=1 stack=2\n",
+             {10, 20});
   EXPECT_EQ(Live(r, 1), 600);
   EXPECT_EQ(r.flows.at({1, 1}).alloc_bytes, 1000);
   EXPECT_EQ(r.folded_events, 14u);
@@ -390,16 +393,6 @@ header mode=exact python_sample=0
 )");
   EXPECT_EQ(Live(r, SiteOf(Pool::kPython, 1)), 100);
   EXPECT_NEAR(Live(r, SiteOf(Pool::kPython, 2)), 100 / -std::expm1(-0.1), 1e-9);
-}
-
-TEST(HeapReplayTest, BeforeMinorTwoPythonsObjectsHadTheGeneralRate) {
-  const std::string events = "alloc_in address=0x5000 bytes=100 stack=1\n";
-  const uint32_t site = SiteOf(Pool::kPython, 1);
-  EXPECT_EQ(Live(Replay("header mode=exact minor=1 python_sample=0\n" + events), site), 100);
-  EXPECT_NEAR(
-      Live(Replay("header mode=default minor=1 exact_from=16384 sample=1000 python_sample=0\n" + events),
-           site),
-      100 / -std::expm1(-0.1), 1e-9);
 }
 
 TEST(HeapReplayTest, ChangeOfRateDoesNotChangeTheWeightOfOlderObjects) {

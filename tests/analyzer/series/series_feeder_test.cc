@@ -128,7 +128,8 @@ header mode=exact python_sample=0
 @20 alloc address=0x30000 bytes=100 stack=1
 @30 free address=0x30000
 @31 free address=0x20000
-@32 fold stack=1 step=2 allocs=0 alloc_bytes=0 frees=1 free_bytes=50
+@32 rate mode=folded
+@33 fold_totals stack=1 allocs_256=0 alloc_bytes=0 frees_256=256 free_bytes=50
 )",
                                     {15, 25});
   EXPECT_EQ(site.surv_bytes, (std::vector<double>{50, 0, 0}));

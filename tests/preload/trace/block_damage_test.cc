@@ -107,30 +107,6 @@ TEST_F(FileHeaderTest, WholeHeaderIsRead) {
   EXPECT_EQ(read_.pid, 4711u);
 }
 
-TEST_F(FileHeaderTest, RateOfPythonsObjectsIsTheGeneralOneBeforeIt) {
-  header_.version_minor = kVersionMinor;
-  header_.sample_bytes = 1000;
-  header_.python_sample_bytes = 77;
-  SealHeader(&header_);
-  EXPECT_EQ(Read(), HeaderStatus::kOk);
-  EXPECT_EQ(read_.python_sample_bytes, 77u);
-  header_.version_minor = 1;
-  header_.python_sample_bytes = 0;
-  header_.exact_from_bytes = 16384;
-  SealHeader(&header_);
-  EXPECT_EQ(Read(), HeaderStatus::kOk);
-  EXPECT_EQ(read_.python_sample_bytes, 1000u);
-  header_.exact_from_bytes = 0;  // each was recorded then too
-  SealHeader(&header_);
-  EXPECT_EQ(Read(), HeaderStatus::kOk);
-  EXPECT_EQ(read_.python_sample_bytes, 0u);
-  header_.exact_from_bytes = 16384;
-  header_.mode = static_cast<uint8_t>(Mode::kExact);
-  SealHeader(&header_);
-  EXPECT_EQ(Read(), HeaderStatus::kOk);
-  EXPECT_EQ(read_.python_sample_bytes, 0u);
-}
-
 TEST_F(FileHeaderTest, DynamicPartIsNotUnderTheChecksum) {
   header_.data_end = 12345;
   header_.clean_exit = 1;

@@ -29,7 +29,7 @@ TEST(HeapOnlyTest, EventsOfTheHeapLeaveABlockHeapOnly) {
   SampleBlock block;
   BlockWriter& w = block.writer;
   AddEvents(&w);
-  ASSERT_TRUE(w.FreeIn({AllocSource::kPymalloc, 0x2000}, 3000));
+  ASSERT_TRUE(w.FreeIn({0x2000}, 3000));
   ASSERT_TRUE(w.Time(3000));
   ASSERT_TRUE(w.Map({0x10000, 4096, 3, 34, MapKind::kAnonymous, 7}));
   ASSERT_TRUE(w.Unmap({0x10000, 4096}));
@@ -46,11 +46,7 @@ TEST(HeapOnlyTest, AnyOtherRecordMakesTheBlockOneThatIsReadFirst) {
   const std::vector<std::pair<const char*, Write>> others = {
       {"alloc_in",
        [](BlockWriter& w) {
-         return w.AllocIn({AllocSource::kPymalloc, 0x2000, 32, 7});
-       }},
-      {"alloc_in of another source",
-       [](BlockWriter& w) {
-         return w.AllocIn({AllocSource::kMalloc, 64, 32, 7});
+         return w.AllocIn({0x2000, 32, 7});
        }},
       {"node",
        [](BlockWriter& w) {
@@ -62,11 +58,7 @@ TEST(HeapOnlyTest, AnyOtherRecordMakesTheBlockOneThatIsReadFirst) {
        }},
       {"python location",
        [](BlockWriter& w) {
-         return w.PythonLocation({1, 1, 2, 0});
-       }},
-      {"python location with flags",
-       [](BlockWriter& w) {
-         return w.PythonLocation({1, 1, 2, 1});
+         return w.PythonLocation({1, 1, 2});
        }},
       {"info", [](BlockWriter& w) { return w.Info("exe", "/opt/train"); }},
       {"module",

@@ -159,11 +159,7 @@ void ExpectEqualWalksBy(const BlockHeader& header, std::string_view payload) {
   ASSERT_EQ((InPairs<Join>(header, payload, half)), pair);
   ASSERT_EQ((InPairs<Join>(header, half, payload)), (std::array{pair[1], pair[0]}));
   const Seen events = ByWalk<Join, Walk::kEvents>(header, payload);
-  if (header.delta_rules >= DeltaRules::kVersion3) {
-    ASSERT_EQ(events, expected.WithoutNodes());
-  } else {
-    ASSERT_EQ(events, expected);
-  }
+  ASSERT_EQ(events, expected.WithoutNodes());
 }
 
 void ExpectEqualWalks(const BlockHeader& header, std::string_view payload) {
@@ -191,10 +187,10 @@ class Program {
         ASSERT_TRUE(writer.Free({Address(), random_() % 4 == 0}, tsc));
         break;
       case 1:
-        ASSERT_TRUE(writer.AllocIn({AllocSource::kPymalloc, Address(), random_() % 512, stack}, tsc));
+        ASSERT_TRUE(writer.AllocIn({Address(), random_() % 512, stack}, tsc));
         break;
       case 2:
-        ASSERT_TRUE(writer.FreeIn({AllocSource::kPymalloc, Address()}, tsc));
+        ASSERT_TRUE(writer.FreeIn({Address()}, tsc));
         break;
       case 3:
         ASSERT_TRUE(writer.Pc({++location_, 3, random_() >> (random_() % 64)}));
@@ -261,10 +257,8 @@ TEST(QuickReadingTest, WalksStopAtTheSameDamage) {
     for (uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
       payload[random() % payload.size()] = static_cast<char>(random());
     }
-    BlockHeader header = block.header();
-    if (round % 10 == 0) header.delta_rules = round % 20 == 0 ? DeltaRules::kVersion1 : DeltaRules::kVersion2;
-    ASSERT_NO_FATAL_FAILURE(ExpectEqualWalks(header, payload)) << round;
-    damaged += OneByOne(header, payload).is_damaged;
+    ASSERT_NO_FATAL_FAILURE(ExpectEqualWalks(block.header(), payload)) << round;
+    damaged += OneByOne(block.header(), payload).is_damaged;
   }
   EXPECT_GT(damaged, 300);
 }

@@ -135,8 +135,8 @@ node node=1 parent=0 location=1
 node node=2 parent=1 location=2
 @1000000 alloc address=0x10000000 bytes=100000000 stack=1
 for step 1 160
-  @{step*100000000 + 4000} alloc_in source=1 address={0x100000000 + step*0x1000} bytes=100 stack=2
-  @{step*100000000 + 50000000} free_in source=1 address={0x100000000 + step*0x1000}
+  @{step*100000000 + 4000} alloc_in address={0x100000000 + step*0x1000} bytes=100 stack=2
+  @{step*100000000 + 50000000} free_in address={0x100000000 + step*0x1000}
   @{step*100000000 + 90000000} mark kind=step value=1 name="SGD"
 end
 )");
@@ -158,7 +158,7 @@ header mode=default sample=524288 exact_from=16384 python_sample=0 clean_exit=1
 code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
 python_location location=1 code=1
 node node=1 parent=0 location=1
-@1000000000 alloc_in source=1 address=0x70000 bytes=100 stack=1
+@1000000000 alloc_in address=0x70000 bytes=100 stack=1
 @2000000000 rate mode=default exact_from=65536 sample=2097152
 )");
   EXPECT_THAT(model.recording.notes, Contains(HasSubstr("small objects was recorded until 2 s")));
