@@ -20,16 +20,15 @@ namespace plateau {
 template <typename Call>
 [[gnu::always_inline]] inline void* Allocate(size_t bytes, const void* frame, Call call) {
   ThreadState& t = t_thread;
-  if (EnterHook(t)) [[likely]] {
+  const HookScope scope(t);
+  if (scope) [[likely]] {
     void* p = call();
     if (p != nullptr) RecordAlloc(t, p, bytes, frame);
-    LeaveHook(t);
     return p;
   }
   CountNested(t, bytes);
   void* p = call();
   if (p != nullptr) RememberEarlyBlock(p, bytes);
-  LeaveHook(t);
   return p;
 }
 
@@ -45,7 +44,8 @@ template <typename Call>
   if (p == nullptr) return;
   ThreadState& t = t_thread;
   size_t early_bytes;
-  if (EnterHook(t)) [[likely]] {
+  const HookScope scope(t);
+  if (scope) [[likely]] {
     RecordFree(t, p);
   } else {
     CountNested(t, 0);
@@ -56,18 +56,16 @@ template <typename Call>
   } else {
     call();
   }
-  LeaveHook(t);
 }
 
 // `p` and `bytes` are not 0.
 template <typename Call>
 [[gnu::always_inline]] inline void* Reallocate(void* p, size_t bytes, const void* frame, Call call) {
   ThreadState& t = t_thread;
-  if (!EnterHook(t)) [[unlikely]] {
+  const HookScope scope(t);
+  if (!scope) [[unlikely]] {
     CountNested(t, bytes);
-    void* result = call();
-    LeaveHook(t);
-    return result;
+    return call();
   }
   const ReallocEvent event = BeginRealloc(t, p, bytes);
   void* result = call();
@@ -76,7 +74,6 @@ template <typename Call>
     g_early_blocks.Take(p, &ignored);
   }
   EndRealloc(t, event, p, result, bytes, frame);
-  LeaveHook(t);
   return result;
 }
 

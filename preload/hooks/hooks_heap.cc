@@ -33,17 +33,16 @@ void* RealRealloc(void* p, size_t bytes) {
 // realloc(p, 0) is a free that may return a new block: glibc returns null, others a block of the least size.
 [[gnu::always_inline]] inline void* ReallocateToNothing(void* p, const void* frame) {
   ThreadState& t = t_thread;
-  const bool entered = EnterHook(t);
+  const HookScope scope(t);
   size_t early_bytes;
   void* result = nullptr;
-  if (entered) RecordFree(t, p);
+  if (scope) RecordFree(t, p);
   if (TakeEarly(p, &early_bytes)) {
     __libc_free(p);
   } else {
     result = g_real.realloc(p, 0);
   }
-  if (entered && result != nullptr) RecordAlloc(t, result, 0, frame);
-  LeaveHook(t);
+  if (scope && result != nullptr) RecordAlloc(t, result, 0, frame);
   return result;
 }
 

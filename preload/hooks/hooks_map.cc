@@ -59,8 +59,8 @@ void RecordBreak(ThreadState& t, uintptr_t new_break, int64_t change, const unwi
 }
 
 // Nothing is recorded for nested calls, and nothing is lost: they are the allocator's or ours.
-bool Enter(ThreadState& t, const unwind::Registers& registers) {
-  return EnterHook(t) && !IsAllocatorCode(reinterpret_cast<void*>(registers.rip));
+bool IsOfProgram(const HookScope& scope, const unwind::Registers& registers) {
+  return scope && !IsAllocatorCode(reinterpret_cast<void*>(registers.rip));
 }
 
 }  // namespace
@@ -68,18 +68,19 @@ bool Enter(ThreadState& t, const unwind::Registers& registers) {
 [[gnu::noinline]] void* HookMmap(void* address, size_t bytes, int prot, int flags, int fd, off_t offset) {
   const unwind::Registers registers = unwind::CallerRegisters();
   ThreadState& t = t_thread;
-  const bool record = Enter(t, registers);
+  const HookScope scope(t);
+  const bool record = IsOfProgram(scope, registers);
   void* result = g_real.mmap(address, bytes, prot, flags, fd, offset);
   if (record && result != MAP_FAILED) RecordMap(t, result, bytes, prot, flags, registers);
-  LeaveHook(t);
   return result;
 }
 
 [[gnu::noinline]] int HookMunmap(void* address, size_t bytes) {
   const unwind::Registers registers = unwind::CallerRegisters();
   ThreadState& t = t_thread;
+  const HookScope scope(t);
   const bool record =
-      Enter(t, registers) && bytes != 0 && (reinterpret_cast<uintptr_t>(address) & kPageMask) == 0;
+      IsOfProgram(scope, registers) && bytes != 0 && (reinterpret_cast<uintptr_t>(address) & kPageMask) == 0;
   if (record) RecordUnmap(t, address, bytes);
   python::BeforeRelease();
   const int result = g_real.munmap(address, bytes);
@@ -87,7 +88,6 @@ bool Enter(ThreadState& t, const unwind::Registers& registers) {
   if (record && result != 0) {
     RecordMap(t, address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, registers);
   }
-  LeaveHook(t);
   return result;
 }
 
@@ -95,7 +95,8 @@ bool Enter(ThreadState& t, const unwind::Registers& registers) {
                                    void* new_address) {
   const unwind::Registers registers = unwind::CallerRegisters();
   ThreadState& t = t_thread;
-  const bool record = Enter(t, registers);
+  const HookScope scope(t);
+  const bool record = IsOfProgram(scope, registers);
   void* result = g_real.mremap(address, old_bytes, new_bytes, flags, new_address);
   ThreadBuffer* buffer = record && result != MAP_FAILED ? BufferFor(t, new_bytes) : nullptr;
   if (buffer != nullptr) {
@@ -107,14 +108,14 @@ bool Enter(ThreadState& t, const unwind::Registers& registers) {
     });
     ReleaseBuffer(t);
   }
-  LeaveHook(t);
   return result;
 }
 
 [[gnu::noinline]] int HookBrk(void* address) {
   const unwind::Registers registers = unwind::CallerRegisters();
   ThreadState& t = t_thread;
-  const bool record = Enter(t, registers);
+  const HookScope scope(t);
+  const bool record = IsOfProgram(scope, registers);
   const int saved_errno = errno;
   const intptr_t before = reinterpret_cast<intptr_t>(g_real.sbrk(0));
   errno = saved_errno;
@@ -123,19 +124,18 @@ bool Enter(ThreadState& t, const unwind::Registers& registers) {
     const intptr_t after = reinterpret_cast<intptr_t>(address);
     RecordBreak(t, static_cast<uintptr_t>(after), after - before, registers);
   }
-  LeaveHook(t);
   return result;
 }
 
 [[gnu::noinline]] void* HookSbrk(intptr_t change) {
   const unwind::Registers registers = unwind::CallerRegisters();
   ThreadState& t = t_thread;
-  const bool record = Enter(t, registers);
+  const HookScope scope(t);
+  const bool record = IsOfProgram(scope, registers);
   void* result = g_real.sbrk(change);
   if (record && change != 0 && result != reinterpret_cast<void*>(-1)) {
     RecordBreak(t, reinterpret_cast<uintptr_t>(result) + static_cast<uintptr_t>(change), change, registers);
   }
-  LeaveHook(t);
   return result;
 }
 

@@ -46,11 +46,9 @@ void* RunThread(void* context) {
 
 void ResolveIfNeeded() {
   if (g_real.dlclose != nullptr) return;
-  EnterHook(t_thread);
-  ++t_thread.own_calls;
+  const HookScope scope(t_thread);
+  const OwnCallScope own(t_thread);
   ResolveRealFunctions();
-  --t_thread.own_calls;
-  LeaveHook(t_thread);
 }
 
 }  // namespace
@@ -59,9 +57,8 @@ void ResolveIfNeeded() {
                                         void* (*start)(void*), void* argument) {
   ResolveIfNeeded();
   const unwind::Registers registers = unwind::CallerRegisters();
-  ThreadState& t = t_thread;
   Launch* launch = nullptr;
-  if (EnterHook(t)) {
+  if (ThreadState& t = t_thread; const HookScope scope{t}) {
     ThreadBuffer* buffer = BufferFor(t, 0);
     if (buffer != nullptr && (launch = TakeLaunch()) != nullptr) {
       launch->creator_stream = buffer->stream();
@@ -71,7 +68,6 @@ void ResolveIfNeeded() {
     }
     if (buffer != nullptr) ReleaseBuffer(t);
   }
-  LeaveHook(t);
   if (launch == nullptr) return g_real.pthread_create(thread, attributes, start, argument);
   const int result = g_real.pthread_create(thread, attributes, RunThread, launch);
   if (result != 0) launch->taken.store(false, std::memory_order_release);
@@ -85,10 +81,9 @@ int HookDlclose(void* handle) {
   const int saved_errno = errno;
   {
     EventScope scope;
-    ++t_thread.own_calls;
+    const OwnCallScope own(t_thread);
     CallParts(&Part::after_modules_went);
     if (scope) unwind::BumpGeneration(kDefinitionSink);
-    --t_thread.own_calls;
   }
   errno = saved_errno;
   return result;

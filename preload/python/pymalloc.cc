@@ -5,7 +5,7 @@
 
 #include "preload/python/interpreter.h"
 #include "preload/python/walk_scope.h"
-#include "preload/recorder/recording.h"
+#include "preload/recorder/size_limit.h"
 #include "preload/sampler/sample_set.h"
 #include "preload/sampler/sampler.h"
 #include "preload/recorder/tracer.h"

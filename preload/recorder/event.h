@@ -20,8 +20,7 @@
 
 namespace plateau {
 
-// The buffer for an event of a thread that is inside its hook; null when nothing is recorded. ReleaseBuffer()
-// after use.
+// Gives back what BufferFor() lent. Only the buffer that ended threads share needs it.
 inline void ReleaseBuffer(ThreadState& t) {
   if (t.ended) [[unlikely]]
     GiveBackSharedBuffer(t);
@@ -38,7 +37,9 @@ inline ThreadBuffer* BufferForAll(const ThreadState& t) {
 }
 
 // A free outside of hooks that is one event of many: everything is recorded, there is room, and no time stamp
-// is due. Brings its own guard. False, and nothing is done, when it is not that simple: the whole way then.
+// is due. False means that it is not that simple and that nothing was done; the caller then goes the whole way.
+// The function is half of a HookScope: it leaves the thread's counters pointer alone, because nothing that it
+// calls could allocate, and that saves two stores on the hottest path of exact mode.
 [[gnu::always_inline]] inline bool RecordPlainFree(ThreadState& t, const void* p) {
   ThreadBuffer* buffer = BufferForAll(t);
   if (buffer == nullptr || t.depth != 0) return false;
@@ -78,6 +79,8 @@ inline uint32_t StackOf(ThreadState& t, const unwind::Registers& registers) {
   return t.ended ? 0 : CaptureStack(registers);
 }
 
+// The buffer for an event of a thread that is inside its hook; null when nothing is recorded. An event of
+// `bytes` that is lost because there is no buffer has been counted. ReleaseBuffer() after use.
 ThreadBuffer* BufferForSlow(ThreadState& t, uint64_t bytes);
 inline ThreadBuffer* BufferFor(ThreadState& t, uint64_t bytes) {
   if (g_gate.live.load(std::memory_order_relaxed) == 1 && t.buffer != nullptr) [[likely]]
@@ -87,8 +90,8 @@ inline ThreadBuffer* BufferFor(ThreadState& t, uint64_t bytes) {
 
 class EventScope {
  public:
-  EventScope() : t_(t_thread) {
-    if (EnterHook(t_)) {
+  EventScope() : t_(t_thread), hook_(t_) {
+    if (hook_) {
       buffer_ = BufferFor(t_, 0);
     } else {
       CountNested(t_, 0);
@@ -96,7 +99,6 @@ class EventScope {
   }
   ~EventScope() {
     if (buffer_ != nullptr) ReleaseBuffer(t_);
-    LeaveHook(t_);
   }
   EventScope(const EventScope&) = delete;
   EventScope& operator=(const EventScope&) = delete;
@@ -106,6 +108,7 @@ class EventScope {
 
  private:
   ThreadState& t_;
+  const HookScope hook_;
   ThreadBuffer* buffer_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include "preload/base/clock.h"
 #include "preload/recorder/mark_thinning.h"
 #include "preload/recorder/recording.h"
+#include "preload/recorder/size_limit.h"
 #include "preload/sampler/sampler.h"
 #include "preload/recorder/trace_sink.h"
 

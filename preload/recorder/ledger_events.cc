@@ -4,6 +4,7 @@
 #include "preload/ledger/copied_pages.h"
 #include "preload/recorder/parts.h"
 #include "preload/recorder/recording.h"
+#include "preload/recorder/size_limit.h"
 #include "preload/recorder/trace_sink.h"
 #include "preload/unwind/capture.h"
 
@@ -32,9 +33,8 @@ void RecordLedger(ThreadBuffer* buffer, LedgerReason reason) {
   if (private_bytes > 0) MaybeReadCopiedPages(private_bytes, {buffer, WriteCopiedPages});
   g_sink.RefreshClock();
   if (reason != LedgerReason::kEnd) {
-    ++t_thread.own_calls;
+    const OwnCallScope own(t_thread);
     CallParts(&Part::on_tick);
-    --t_thread.own_calls;
   }
 }
 

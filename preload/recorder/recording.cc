@@ -5,18 +5,15 @@
 #include <sys/prctl.h>
 
 #include <cstring>
-#include <type_traits>
 
 #include "preload/recorder/early_blocks.h"
-#include "preload/recorder/fold_table.h"
 #include "preload/recorder/ledger_events.h"
 #include "preload/recorder/parts.h"
-#include "preload/recorder/mark_thinning.h"
 #include "preload/ledger/process_info.h"
 #include "preload/base/raw_log.h"
 #include "preload/base/real_functions.h"
 #include "preload/sampler/sample_set.h"
-#include "preload/sampler/sampler.h"
+#include "preload/recorder/size_limit.h"
 #include "preload/recorder/slot_pool.h"
 #include "preload/base/spin_lock.h"
 #include "preload/base/system_call.h"
@@ -29,9 +26,6 @@ constinit Gate g_gate = {};
 __thread ThreadState t_thread
     __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, nullptr, 0, 0, false, 0, 0};
 constinit std::atomic<Phase> g_phase{Phase::kBoot};
-constinit Rate g_rate = {};
-constexpr uint64_t kFirstExactFrom = 16 * 1024;  // when exact mode becomes sampling
-static_assert(std::is_trivially_destructible_v<Gate> && std::is_trivially_destructible_v<Rate>);
 
 namespace {
 
@@ -44,13 +38,9 @@ constinit bool g_fork_was_orderly = true;
 constinit trace::Totals g_discarded = {};
 
 void OpenGate() {
-  const bool exact = g_options.mode == trace::Mode::kExact;
-  g_gate.fast_below.store(exact ? 0 : g_rate.exact_from.load(std::memory_order_relaxed),
-                          std::memory_order_relaxed);
-  g_gate.fast_free.store(exact ? 0 : 1, std::memory_order_relaxed);
-  g_gate.records_all.store(exact ? 1 : 0, std::memory_order_relaxed);
+  g_gate.Set(IsExact() ? GateState::RecordsAll()
+                       : GateState::Samples(g_rate.exact_from.load(std::memory_order_relaxed)));
   // In this order: whoever sees kRecording with a closed gate is a forked child.
-  g_gate.live.store(1, std::memory_order_release);
   g_phase.store(Phase::kRecording, std::memory_order_release);
 }
 
@@ -64,10 +54,7 @@ void DiscardCounts(ThreadState& t) {
 // Hooks become tail calls without effect.
 void TurnOff(ThreadState& t) {
   g_phase.store(Phase::kOff, std::memory_order_relaxed);
-  g_gate.records_all.store(0, std::memory_order_relaxed);
-  g_gate.live.store(0, std::memory_order_release);
-  g_gate.fast_free.store(AllocatorIsLibc() ? 1 : 0, std::memory_order_relaxed);
-  g_gate.fast_below.store(SIZE_MAX, std::memory_order_relaxed);
+  g_gate.Set(GateState::Off(/*fast_free=*/AllocatorIsLibc()));
   g_sample_set.Clear();
   DiscardCounts(t);
 }
@@ -87,12 +74,11 @@ void FlushPrivateSlots(ThreadState& t) {
 // What was allocated before we could record. Its stacks are unknown.
 void RecordEarlyBlocks(ThreadBuffer* buffer) {
   const uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
-  const bool exact = g_options.mode == trace::Mode::kExact;
   g_early_blocks.ForEach([&](uintptr_t address, size_t bytes) {
     trace::Totals* totals = buffer->totals();
     ++totals->alloc_calls;
     totals->alloc_bytes += bytes;
-    if (!exact && (bytes < exact_from || !g_sample_set.Insert(address, {bytes, 0, 0}))) return;
+    if (!IsExact() && (bytes < exact_from || !g_sample_set.Insert(address, {bytes, 0, 0}))) return;
     ++totals->recorded_allocs;
     buffer->Append([&](trace::BlockWriter& w) {
       return w.Alloc({address, bytes, /*stack=*/0, /*is_realloc=*/false});
@@ -111,15 +97,7 @@ void WriteInfo(void* buffer, std::string_view key, std::string_view value) {
 }
 
 bool StartRecording(ThreadState& t) {
-  g_rate.exact_from.store(g_options.mode == trace::Mode::kExact ? 0 : g_options.exact_from,
-                          std::memory_order_relaxed);
-  g_rate.sample_bytes.store(g_options.sample_bytes, std::memory_order_relaxed);
-  g_rate.coarsened.store(0, std::memory_order_relaxed);
-  g_rate.full.store(false, std::memory_order_relaxed);
-  g_rate.definition_bytes.store(0, std::memory_order_relaxed);
-  g_rate.first_unnamed_stack.store(0, std::memory_order_relaxed);
-  g_folds.Reset();
-  g_mark_thinning.Reset();
+  StartRate();
   g_pid = static_cast<uint32_t>(sys::Getpid());
   const ProgramName program = ReadProgramName();
   if (!g_sink.Open(g_options, program.view())) return false;
@@ -147,7 +125,7 @@ bool StartInChild(ThreadState& t) {
   t.slot_totals = nullptr;
   t.bytes_until_sample = -1;
   t.creator_stream = t.creator_stack = 0;
-  ++t.own_calls;
+  const OwnCallScope own(t);
   unwind::ResetCaptureAfterFork();
   CallParts(&Part::on_fork_child);
   const bool started = g_options.follow && StartRecording(t);
@@ -156,7 +134,6 @@ bool StartInChild(ThreadState& t) {
   } else {
     TurnOff(t);
   }
-  --t.own_calls;
   return started;
 }
 
@@ -165,15 +142,15 @@ bool StartInChild(ThreadState& t) {
 void StartProcess(char** environment) {
   ThreadState& t = t_thread;
   const int saved_errno = errno;
-  const bool entered = EnterHook(t);
-  ++t.own_calls;
+  const HookScope scope(t);
+  const OwnCallScope own(t);
   StartClock();
   PrepareLog();
   PinDirectory(environment);
   ReadOptions(environment, &g_options);
   if (g_real.dlclose == nullptr) ResolveRealFunctions();
   sys::Call(SYS_madvise, sys::Arg(&g_gate), sizeof(g_gate), MADV_WIPEONFORK);
-  const bool wanted = entered && g_options.mode != trace::Mode::kOff &&
+  const bool wanted = scope && g_options.mode != trace::Mode::kOff &&
                       (g_options.follow || FollowOnlyThisProcess(environment));
   g_phase.store(Phase::kStarting, std::memory_order_relaxed);
   if (wanted) {
@@ -190,8 +167,6 @@ void StartProcess(char** environment) {
   }
   if (AllocatorIsLibc()) g_early_blocks.Clear();
   WatchEarlyBlocks();
-  --t.own_calls;
-  LeaveHook(t);
   errno = saved_errno;
 }
 
@@ -220,11 +195,7 @@ void OnForkChild() {
   if (g_phase.load(std::memory_order_relaxed) != Phase::kRecording) return;
   g_fork_was_orderly = true;
   g_phase.store(Phase::kForked, std::memory_order_release);
-  // Kernels before 4.14 do not wipe it.
-  g_gate.live.store(0, std::memory_order_relaxed);
-  g_gate.records_all.store(0, std::memory_order_relaxed);
-  g_gate.fast_free.store(0, std::memory_order_relaxed);
-  g_gate.fast_below.store(0, std::memory_order_relaxed);
+  g_gate.Set(GateState::Closed());  // kernels before 4.14 do not wipe it
 }
 
 bool IsForkedChild() { return g_is_child; }
@@ -282,66 +253,6 @@ void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes) {
   g_sink.CountDrop(reason, events, bytes);
 }
 
-double WeightAt(uint32_t level, uint64_t bytes) {
-  const bool exact = g_options.mode == trace::Mode::kExact;
-  if (exact && level == 0) return 1;
-  const unsigned shift = 2 * (exact ? level - 1 : level);
-  const uint64_t exact_from = (exact ? kFirstExactFrom : g_options.exact_from) << shift;
-  return bytes >= exact_from || bytes == 0 ? 1 : GapRandom::Weight(bytes, g_options.sample_bytes << shift);
-}
-
-void KeepSizeLimit(ThreadBuffer* buffer) {
-  const uint64_t limit = g_options.max_trace;
-  if (limit == 0) return;
-  // The k-th change comes when all but 2^-k of the events' space is used, and makes them four times rarer:
-  // each stage lasts twice as long as the one before. What grows with the steps and not with the events
-  // (marks, the ledger) may use the rest of the space too; the sink writes nothing beyond the limit.
-  const uint64_t space = limit - RoomBesideEvents(limit);
-  if (g_sink.file_bytes() > space && g_rate.coarsened.load(std::memory_order_relaxed) > 0 &&
-      !g_rate.full.exchange(true, std::memory_order_relaxed)) {
-    g_gate.records_all.store(0, std::memory_order_relaxed);
-    const trace::Mode mode = g_folds.Begin() ? trace::Mode::kFolded : trace::Mode::kOff;
-    buffer->StampTime();
-    buffer->Append([&](trace::BlockWriter& w) {
-      return w.Rate({mode, g_rate.exact_from.load(std::memory_order_relaxed),
-                     g_rate.sample_bytes.load(std::memory_order_relaxed)});
-    });
-    return;
-  }
-  const uint32_t level = g_rate.coarsened.load(std::memory_order_relaxed);
-  if (level >= 24 || g_rate.full.load(std::memory_order_relaxed) ||
-      g_sink.file_bytes() < space - (space >> (level + 1)))
-    return;
-  uint32_t expected = level;
-  if (!g_rate.coarsened.compare_exchange_strong(expected, level + 1)) return;
-  uint64_t exact_from = g_rate.exact_from.load(std::memory_order_relaxed);
-  uint64_t sample_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
-  if (exact_from == 0) {
-    exact_from = kFirstExactFrom;  // from exact to default mode
-  } else {
-    exact_from *= 4;
-    sample_bytes *= 4;
-  }
-  g_rate.exact_from.store(exact_from, std::memory_order_relaxed);
-  g_rate.sample_bytes.store(sample_bytes, std::memory_order_relaxed);
-  g_gate.records_all.store(0, std::memory_order_relaxed);
-  buffer->StampTime();
-  buffer->Append([&](trace::BlockWriter& w) {
-    return w.Rate({trace::Mode::kDefault, exact_from, sample_bytes});
-  });
-  if (g_gate.live.load(std::memory_order_relaxed) == 1 &&
-      g_gate.fast_free.load(std::memory_order_relaxed) == 1) {
-    g_gate.fast_below.store(exact_from, std::memory_order_relaxed);
-  }
-}
-
-void NoteDefinition(size_t bytes) {
-  const uint64_t used = g_rate.definition_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (used > RoomBesideEvents(g_options.max_trace) / 4 && IsNamed(UINT32_MAX)) {
-    g_rate.first_unnamed_stack.store(unwind::NextNode(), std::memory_order_relaxed);
-  }
-}
-
 trace::Totals ProcessTotals() {
   trace::Totals sum = g_sink.header()->ended_threads;
   g_slots.ForEachUsed([&sum](const trace::SlotHeader* slot) {
@@ -361,14 +272,13 @@ void FinishProcess() {
     return;
   CallParts(&Part::at_end);
   ThreadState& t = t_thread;
-  if (EnterHook(t)) {
-    if (t.buffer != nullptr) RecordLedger(t.buffer, LedgerReason::kEnd);
-    // Open blocks of a shared ring stay where they are: they are in the file.
-    if (!g_sink.shared()) FlushPrivateSlots(t);
-    g_sink.MarkCleanExit();
-    g_slots.RetireFree(&g_sink);
-  }
-  LeaveHook(t);
+  const HookScope scope(t);
+  if (!scope) return;
+  if (t.buffer != nullptr) RecordLedger(t.buffer, LedgerReason::kEnd);
+  // Open blocks of a shared ring stay where they are: they are in the file.
+  if (!g_sink.shared()) FlushPrivateSlots(t);
+  g_sink.MarkCleanExit();
+  g_slots.RetireFree(&g_sink);
 }
 
 }  // namespace plateau

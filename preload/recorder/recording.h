@@ -10,7 +10,6 @@
 #ifndef PLATEAU_PRELOAD_RECORDER_RECORDING_H_
 #define PLATEAU_PRELOAD_RECORDER_RECORDING_H_
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -23,18 +22,6 @@ namespace plateau {
 
 enum class Phase : uint8_t { kBoot, kStarting, kRecording, kForked, kOff };
 extern std::atomic<Phase> g_phase;
-
-// How requests are chosen now. In exact mode exact_from is 0.
-struct Rate {
-  std::atomic<uint64_t> exact_from;
-  std::atomic<uint64_t> sample_bytes;
-  std::atomic<uint32_t> coarsened;         // how often the size limit made it coarser
-  std::atomic<bool> full;                  // only totals, the ledger, marks and counters go on
-  std::atomic<uint64_t> definition_bytes;  // since full
-  // Not 0: the room for new stacks is used up; this node and those above are not in the trace.
-  std::atomic<uint32_t> first_unnamed_stack;
-};
-extern Rate g_rate;
 
 // The constructor's work.
 void StartProcess(char** environment);
@@ -57,33 +44,6 @@ ThreadBuffer* BorrowSharedBuffer(ThreadState& t);
 void GiveBackSharedBuffer(ThreadState& t);
 
 void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes);
-
-// What a block of `bytes` that was chosen at that level of g_rate.coarsened stands for.
-double WeightAt(uint32_t level, uint64_t bytes);
-
-// After a block was written: makes the sampling coarser when the trace approaches its limit. In exact mode
-// the frees of what was recorded must all follow, so its traces still grow, slower. At 15/16 of the limit
-// events are folded into totals, which a RATE record with Mode::kFolded says (kOff when there is no slot for
-// them); in default mode that takes thousands of times as long as the first half did (docs/recording.md has
-// the sum).
-void KeepSizeLimit(ThreadBuffer* buffer);
-
-// What is kept for marks and definitions when events end: a sixteenth, and a few blocks of small traces.
-inline uint64_t RoomBesideEvents(uint64_t limit_bytes) {
-  constexpr uint64_t kFewBlocks = 4 * trace::kSlotBytes;
-  const uint64_t beside_ring = limit_bytes > trace::kExtentBytes ? limit_bytes - trace::kExtentBytes : 0;
-  return std::max(limit_bytes / 16, std::min(beside_ring / 4, kFewBlocks));
-}
-
-// While the trace holds totals: `bytes` of a definition were written. Stacks may have a quarter of the room;
-// their table forgets, so some are defined again and again.
-void NoteDefinition(size_t bytes);
-
-// Whether the stack has a name in the trace.
-inline bool IsNamed(uint32_t stack) {
-  const uint32_t first = g_rate.first_unnamed_stack.load(std::memory_order_relaxed);
-  return first == 0 || stack < first;
-}
 
 // Sum of the exact counters of all threads.
 trace::Totals ProcessTotals();

@@ -5,6 +5,7 @@
 
 #include "preload/base/arena.h"
 #include "preload/recorder/recording.h"
+#include "preload/recorder/size_limit.h"
 #include "preload/recorder/slot_pool.h"
 #include "preload/base/spin_lock.h"
 #include "preload/base/system_call.h"
@@ -81,10 +82,9 @@ uint64_t ThreadBuffer::DueTime() {
 
 void ThreadBuffer::PrepareCapture() {
   // The C library may allocate while it answers; those calls are ours.
-  ++t_thread.own_calls;
+  const OwnCallScope own(t_thread);
   new (&capture_) unwind::ThreadCapture;
   capture_.Initialize();
-  --t_thread.own_calls;
   capture_is_ready_ = true;
 }
 

@@ -25,9 +25,9 @@ void OnKeyDestructor(void* round) {
     pthread_setspecific(g_key, reinterpret_cast<void*>(rounds_done + 1));
     return;
   }
-  const bool entered = EnterHook(t);
-  ++t.own_calls;
-  if (entered && g_gate.live.load(std::memory_order_relaxed) == 1 && t.buffer != nullptr) {
+  const HookScope scope(t);
+  const OwnCallScope own(t);
+  if (scope && g_gate.live.load(std::memory_order_relaxed) == 1 && t.buffer != nullptr) {
     CallParts(&Part::on_thread_end);
     t.buffer->StampTime();
     t.buffer->Append([](trace::BlockWriter& w) { return w.ThreadEnd(); });
@@ -37,8 +37,6 @@ void OnKeyDestructor(void* round) {
     t.bytes_until_sample = -1;
     t.ended = true;
   }
-  --t.own_calls;
-  LeaveHook(t);
 }
 
 }  // namespace
@@ -47,9 +45,8 @@ void PrepareThreadEnd() { g_has_key = pthread_key_create(&g_key, OnKeyDestructor
 
 void WatchThreadEnd(ThreadState& t) {
   if (!g_has_key) return;
-  ++t.own_calls;
+  const OwnCallScope own(t);
   pthread_setspecific(g_key, reinterpret_cast<void*>(1));
-  --t.own_calls;
 }
 
 }  // namespace plateau

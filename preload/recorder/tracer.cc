@@ -6,6 +6,7 @@
 #include "preload/recorder/ledger_events.h"
 #include "preload/recorder/mark_thinning.h"
 #include "preload/sampler/sample_set.h"
+#include "preload/recorder/size_limit.h"
 #include "preload/recorder/trace_sink.h"
 
 namespace plateau {
@@ -29,8 +30,6 @@ namespace {
   t.bytes_until_sample = buffer->DrawGap(mean_bytes);
   return keeps;
 }
-
-bool IsExact() { return g_options.mode == trace::Mode::kExact; }
 
 // Whether what is chosen is remembered by its address. In exact mode it is since sampling began, for the
 // totals.
@@ -241,12 +240,12 @@ bool Enabled() {
 bool InHook() { return t_thread.depth != 0; }
 
 HookGuard::HookGuard() {
-  EnterHook(t_thread);
+  HookScope::Enter(t_thread);
   ++t_thread.own_calls;
 }
 HookGuard::~HookGuard() {
   --t_thread.own_calls;
-  LeaveHook(t_thread);
+  HookScope::Leave(t_thread);
 }
 
 namespace {
