@@ -21,7 +21,7 @@ inline uint64_t OwnBytes() {
   return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 
-// Zeroed, page-aligned.
+// Zeroed, page-aligned memory; null when the kernel refuses.
 inline void* ArenaMap(size_t bytes) {
   void* p = sys::MapAnonymous(bytes);
   if (p != nullptr) CountOwnBytes(static_cast<int64_t>(bytes));

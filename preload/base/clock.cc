@@ -6,7 +6,8 @@
 
 namespace plateau {
 
-// Until it is measured, 2 GHz: only the ledger's rate limit depends on it, never a recorded time.
+// 2 GHz is assumed until the rate is measured: only the ledger's rate limit depends on it, never a recorded
+// time.
 constinit ClockState g_clock = {true, 2'000'000'000, 0, 0};
 
 void StartClock() {
@@ -23,8 +24,8 @@ void StartClock() {
 void CalibrateClock(uint64_t tsc, uint64_t monotonic_ns) {
   if (g_clock.is_monotonic_ns) return;
   const uint64_t elapsed_ns = monotonic_ns - g_clock.start_monotonic_ns;
-  // Under 20 ms the error of the two reads shows; over a day the product would overflow, and nothing is left
-  // to gain.
+  // Within 20 ms the error of the two reads shows. After a day the product would overflow, and nothing is
+  // left to gain.
   if (elapsed_ns < 20'000'000 || elapsed_ns > 86'400'000'000'000) return;
   const unsigned __int128 ticks = tsc - g_clock.start_tsc;
   __atomic_store_n(&g_clock.ticks_per_second, static_cast<uint64_t>(ticks * 1'000'000'000 / elapsed_ns),

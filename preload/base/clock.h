@@ -18,7 +18,7 @@ struct ClockState {
 };
 extern ClockState g_clock;
 
-// Chooses the clock. Once, in the constructor; a forked child keeps the choice.
+// Chooses the clock. Called once, in the constructor; a forked child keeps the choice.
 void StartClock();
 
 inline uint64_t ClockNs(clockid_t id) {
@@ -27,8 +27,8 @@ inline uint64_t ClockNs(clockid_t id) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// In steps of 256 ticks, about a tenth of a microsecond: what is finer is noise, which a packed trace would
-// have to keep.
+// The time, in steps of 256 ticks or about a tenth of a microsecond. What is finer is noise, which a packed
+// trace would have to keep.
 inline uint64_t Now() {
   constexpr uint64_t kNoise = 255;
 #if defined(__x86_64__)

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "preload/base/elf_hash.h"
-
 namespace plateau {
 namespace {
 

@@ -16,6 +16,24 @@
 
 namespace plateau {
 
+// The hash of a DT_GNU_HASH table.
+inline uint32_t GnuHash(const char* name) {
+  uint32_t hash = 5381;
+  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<uint8_t>(*name);
+  return hash;
+}
+
+// The hash of a DT_HASH table.
+inline uint32_t SysvHash(const char* name) {
+  uint32_t hash = 0;
+  for (; *name != '\0'; ++name) {
+    hash = (hash << 4) + static_cast<uint8_t>(*name);
+    const uint32_t high = hash & 0xf0000000;
+    hash = (hash ^ (high >> 24)) & ~high;
+  }
+  return hash;
+}
+
 class ElfView {
  public:
   // `info` as dl_iterate_phdr() hands it over.

@@ -70,7 +70,8 @@ bool ImportView::Write(uintptr_t* word, uintptr_t value) const {
   const uintptr_t address = reinterpret_cast<uintptr_t>(word);
   const bool is_read_only = address >= read_only_begin_ && address < read_only_end_;
   void* const page = reinterpret_cast<void*>(address & ~(kPageBytes - 1));
-  if (is_read_only && sys::Failed(sys::Call(SYS_mprotect, sys::Arg(page), kPageBytes, PROT_READ | PROT_WRITE))) {
+  if (is_read_only &&
+      sys::Failed(sys::Call(SYS_mprotect, sys::Arg(page), kPageBytes, PROT_READ | PROT_WRITE))) {
     return false;
   }
   __atomic_store_n(word, value, __ATOMIC_RELEASE);

@@ -1,11 +1,11 @@
 // The words of a loaded object that hold the addresses of functions it imports, and how to change one.
 //
-// A function that another allocator exports beside malloc (operator new, mallocx, mi_malloc) is reached through
-// such a word in each object that calls it. Writing the address of a hook there puts the hook in front of that
-// one function, without a symbol of ours that a program could take for the allocator's.
+// A function that another allocator exports beside malloc (operator new, mallocx, mi_malloc) is reached
+// through such a word in each object that calls it. Writing the address of a hook there puts the hook in
+// front of that one function, without a symbol of ours that a program could take for the allocator's.
 //
-// Safety: inside a dl_iterate_phdr() callback, which keeps the object loaded. Allocates: never. Throws: never.
-// errno: untouched. A table that cannot be read has no imports.
+// Safety: inside a dl_iterate_phdr() callback, which keeps the object loaded. Allocates: never. Throws:
+// never. errno: untouched. A table that cannot be read has no imports.
 #ifndef PLATEAU_PRELOAD_BASE_IMPORT_SLOTS_H_
 #define PLATEAU_PRELOAD_BASE_IMPORT_SLOTS_H_
 

@@ -41,7 +41,7 @@ extern const size_t kOptionRowCount;
 // is reported through raw_log and replaced by its default. Returns how many were.
 int ReadOptions(char** environment, Options* options);
 
-// "512K", "1G", "4096": false when it is no such number.
+// Reads "512K", "1G" or "4096"; false when the text is no such number.
 bool ParseBytes(const char* text, uint64_t* bytes);
 
 }  // namespace plateau

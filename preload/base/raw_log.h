@@ -15,7 +15,7 @@ void PrepareLog();
 
 void SetLogQuiet(bool quiet);
 
-// "plateau: PID: TEXT\n"
+// Writes "plateau: PID: TEXT\n" to stderr by one system call.
 void RawLog(std::string_view text);
 
 // What an error number means, in words.

@@ -12,7 +12,8 @@ namespace plateau::unwind {
 
 inline constexpr uintptr_t kPageBytes = 4096;
 
-// Zeroed, private, not reserved: costs address space until touched. nullptr when the kernel refuses.
+// Zeroed private memory that costs nothing but address space until it is touched. Null when the kernel
+// refuses.
 void* MapZeroed(size_t bytes);
 
 // Gives the pages back; they read as zero afterwards.

@@ -28,7 +28,8 @@ const char* gnu_get_libc_version();
 namespace plateau {
 namespace {
 
-// Stand-ins until the constructor, in terms of what libc exports under a second name or of the kernel.
+// Stand-ins that serve until the constructor has run: functions that libc exports under a second name, and
+// system calls.
 
 int EarlyPosixMemalign(void** out, size_t alignment, size_t bytes) {
   if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
@@ -185,8 +186,8 @@ void ResolveRealFunctions() {
   Resolve("dlclose", &found.dlclose);
   Resolve("pthread_create", &found.pthread_create);
   Resolve("_exit", &found.exit_now);
-  // All at once, so that no block comes from one allocator and goes to another because a name was switched
-  // later.
+  // All names are switched at once, so that no block comes from one allocator and goes to another because a
+  // name was switched later.
   g_is_libc = found.malloc == __libc_malloc;
   g_real = found;
   dl_iterate_phdr(FindAllocator, nullptr);
@@ -206,7 +207,8 @@ bool IsAllocatorCode(const void* pc) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pc);
   const size_t count = g_allocator_codes.load(std::memory_order_acquire);
   for (size_t i = 0; i < count; ++i) {
-    if (address - g_allocator_code[i].begin < g_allocator_code[i].end - g_allocator_code[i].begin) return true;
+    if (address - g_allocator_code[i].begin < g_allocator_code[i].end - g_allocator_code[i].begin)
+      return true;
   }
   return false;
 }

@@ -55,7 +55,7 @@ long Arg(T value) {
 
 inline bool Failed(long result) { return result < 0 && result >= -4095; }
 
-// Null when the kernel refuses.
+// Zeroed private memory; null when the kernel refuses.
 inline void* MapAnonymous(size_t bytes) {
   const long result = Call(SYS_mmap, 0, Arg(bytes), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -90,7 +90,7 @@ inline long Getrlimit(int resource, struct rlimit* limit) {
   return Call(SYS_prlimit64, 0, resource, 0, Arg(limit));
 }
 
-// The first bytes of a small file, ended by a 0; the number of bytes, 0 when it cannot be read.
+// Reads the first bytes of a small file and ends them by a 0. Returns how many, 0 when it cannot be read.
 inline size_t ReadFile(const char* path, char* out, size_t capacity) {
   const long fd = Open(path, O_RDONLY);
   if (Failed(fd)) return 0;

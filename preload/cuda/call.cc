@@ -4,10 +4,10 @@
 
 #include <atomic>
 
+#include "preload/base/real_symbol.h"
 #include "preload/cuda/capture_marks.h"
 #include "preload/cuda/cuda_abi.h"
 #include "preload/cuda/driver_queries.h"
-#include "preload/base/real_symbol.h"
 
 namespace plateau::cuda {
 

@@ -34,7 +34,7 @@ class CallDepth {
   CallDepth& operator=(const CallDepth&) = delete;
 
   static bool IsNested() { return depth_ != 0; }
-  // Something that stands for this thread.
+  // An address that no other thread has.
   static const void* thread() { return &depth_; }
 
  private:
@@ -60,7 +60,7 @@ class Call {
   void Freeing(const void* pointer) const;
   void FreeingInGraph(const void* pointer) const;
 
-  // Virtual memory management.
+  // Virtual memory management: physical memory is created, mapped, unmapped and released by handles.
   void Created(int result, uint64_t handle, uint64_t bytes, int device, uint8_t memory) const;
   void Handle(uint8_t op, uint64_t handle) const;
   void Mapped(const void* address, uint64_t bytes, uint64_t handle) const;

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "preload/base/real_symbol.h"
 #include "preload/cuda/loader_state.h"
 #include "preload/cuda/wrapper_slots.h"
-#include "preload/base/real_symbol.h"
 
 constinit PlateauDlsym* plateau_cuda_real_dlsym = nullptr;
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kDriverLibrary[] = "libcuda.so";
 
-// For the unthinkable: no dlsym anywhere behind us.
+// Answers when there is no dlsym behind us, which no libc should make possible.
 void* NothingFound(void*, const char*) { return nullptr; }
 
 void FindRealDlsym() {

@@ -21,7 +21,7 @@
 using PlateauDlsym = void*(void* handle, const char* name);
 extern "C" __attribute__((visibility("hidden"))) PlateauDlsym* plateau_cuda_real_dlsym;
 
-// Called by dlsym_entry.S. The wrapper to return, or null: go on to the real dlsym.
+// Called by dlsym_entry.S. Returns the wrapper for the program, or null when the real dlsym shall answer.
 extern "C" __attribute__((visibility("hidden"))) void* plateau_cuda_dlsym_filter(void* handle,
                                                                                  const char* name,
                                                                                  const void* return_address);

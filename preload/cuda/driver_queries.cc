@@ -2,9 +2,9 @@
 
 #include <stddef.h>
 
+#include "preload/base/real_symbol.h"
 #include "preload/cuda/cuda_abi.h"
 #include "preload/cuda/loader_state.h"
-#include "preload/base/real_symbol.h"
 
 namespace plateau::cuda {
 namespace {

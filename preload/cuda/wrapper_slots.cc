@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "preload/cuda/loader_state.h"
 #include "preload/base/real_symbol.h"
+#include "preload/cuda/loader_state.h"
 
 namespace plateau::cuda {
 

@@ -20,7 +20,7 @@
 
 namespace plateau::cuda {
 
-// Rows of cuda_calls.inc, in order.
+// The rows of cuda_calls.inc, in their order.
 enum class Row : int {
 #define PLATEAU_CUDA_RUNTIME(name, signature, memory) k_##name,
 #define PLATEAU_CUDA_DRIVER(name, lookup, since, signature, memory) k_##name,
@@ -31,7 +31,7 @@ enum class Row : int {
 };
 inline constexpr int kRowCount = static_cast<int>(Row::kCount);
 
-// Real pointers per row that can be told apart.
+// How many real functions of one row can be told apart.
 inline constexpr int kSlotsPerRow = 8;
 
 inline constexpr int kAnyVersion = INT_MAX;

@@ -1,4 +1,4 @@
-// What interpose*.cc call: one function per kind of event, each guard -> real call -> record.
+// The slow paths behind the exported functions: one for each kind of event, each guard, real call, record.
 //
 // The exported functions are either fast (counters, tail call of the real function) or tail-call one of
 // these. They are compiled with a frame pointer and never inlined, so that their own frame gives the
@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "preload/python/walk_scope.h"
-#include "preload/sampler/sample_set.h"
 #include "preload/recorder/thread_state.h"
+#include "preload/sampler/sample_set.h"
 
 namespace plateau {
 

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "preload/recorder/event.h"
+#include "preload/base/real_functions.h"
 #include "preload/hooks/hooks.h"
 #include "preload/python/pymalloc.h"
 #include "preload/python/walk_scope.h"
-#include "preload/base/real_functions.h"
+#include "preload/recorder/event.h"
 #include "preload/trace/record.h"
 
 namespace plateau {

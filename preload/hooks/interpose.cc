@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/base/real_functions.h"
 #include "preload/hooks/hooks.h"
 #include "preload/hooks/process_hooks.h"
-#include "preload/base/real_functions.h"
 
 #define PLATEAU_EXPORT __attribute__((visibility("default"), noinline))
 

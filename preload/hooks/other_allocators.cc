@@ -45,37 +45,37 @@ size_t Product(size_t count, size_t bytes) {
   return __builtin_mul_overflow(count, bytes, &total) ? SIZE_MAX : total;
 }
 
-// Each hook has a frame of its own, whose caller is the program. An operator that throws is called when the form
-// that returns null has failed and been left: the exception meets no hook at work.
-#define ALLOCATES(symbol, parameters, arguments, bytes)                                             \
-  [[gnu::noinline]] void* Hook##symbol parameters {                                                 \
-    auto* const real = Real<void* parameters>(k##symbol);                                           \
-    if (FastAlloc(bytes)) [[likely]]                                                                \
-      return real arguments;                                                                        \
-    return Allocate(bytes, __builtin_frame_address(0), [=]() -> void* { return real arguments; });  \
+// Each hook has a frame of its own, whose caller is the program. An operator that throws is called when the
+// form that returns null has failed and been left: the exception meets no hook at work.
+#define ALLOCATES(symbol, parameters, arguments, bytes)                                            \
+  [[gnu::noinline]] void* Hook##symbol parameters {                                                \
+    auto* const real = Real<void * parameters>(k##symbol);                                         \
+    if (FastAlloc(bytes)) [[likely]]                                                               \
+      return real arguments;                                                                       \
+    return Allocate(bytes, __builtin_frame_address(0), [=]() -> void* { return real arguments; }); \
   }
-#define THROWS(symbol, null_form, parameters, arguments, null_parameters, null_arguments, bytes)    \
-  [[gnu::noinline]] void* Hook##symbol parameters {                                                 \
-    if (auto* const real = Real<void* null_parameters>(k##null_form)) {                             \
-      void* const p = FastAlloc(bytes) ? real null_arguments                                        \
-                                       : Allocate(bytes, __builtin_frame_address(0),                \
-                                                  [=]() -> void* { return real null_arguments; });  \
-      if (p != nullptr) return p;                                                                   \
-    }                                                                                               \
-    return Real<void* parameters>(k##symbol) arguments;                                             \
+#define THROWS(symbol, null_form, parameters, arguments, null_parameters, null_arguments, bytes)   \
+  [[gnu::noinline]] void* Hook##symbol parameters {                                                \
+    if (auto* const real = Real<void * null_parameters>(k##null_form)) {                           \
+      void* const p = FastAlloc(bytes) ? real null_arguments                                       \
+                                       : Allocate(bytes, __builtin_frame_address(0),               \
+                                                  [=]() -> void* { return real null_arguments; }); \
+      if (p != nullptr) return p;                                                                  \
+    }                                                                                              \
+    return Real<void * parameters>(k##symbol) arguments;                                           \
   }
-#define FREES(symbol, parameters, arguments)            \
-  [[gnu::noinline]] void Hook##symbol parameters {      \
-    auto* const real = Real<void parameters>(k##symbol); \
+#define FREES(symbol, parameters, arguments)                \
+  [[gnu::noinline]] void Hook##symbol parameters {          \
+    auto* const real = Real<void parameters>(k##symbol);    \
     if (p == nullptr || FastFree(p)) return real arguments; \
-    Free(p, [=] { real arguments; });                   \
+    Free(p, [=] { real arguments; });                       \
   }
-#define RESIZES(symbol, parameters, arguments, bytes)                                                \
-  [[gnu::noinline]] void* Hook##symbol parameters {                                                  \
-    auto* const real = Real<void* parameters>(k##symbol);                                            \
-    void* const frame = __builtin_frame_address(0);                                                  \
-    if (p == nullptr) return Allocate(bytes, frame, [=]() -> void* { return real arguments; });      \
-    return Reallocate(p, bytes, frame, [=]() -> void* { return real arguments; });                   \
+#define RESIZES(symbol, parameters, arguments, bytes)                                           \
+  [[gnu::noinline]] void* Hook##symbol parameters {                                             \
+    auto* const real = Real<void * parameters>(k##symbol);                                      \
+    void* const frame = __builtin_frame_address(0);                                             \
+    if (p == nullptr) return Allocate(bytes, frame, [=]() -> void* { return real arguments; }); \
+    return Reallocate(p, bytes, frame, [=]() -> void* { return real arguments; });              \
   }
 #include "preload/hooks/other_allocator_calls.inc"
 #undef ALLOCATES
@@ -101,15 +101,15 @@ static_assert(sizeof(kKnown) / sizeof(kKnown[0]) == kCalls);
 constexpr const char* kSignatures[] = {"mallocx", "je_malloc", "tc_malloc", "mi_malloc"};
 
 constexpr size_t kMaxAllocators = 4;
-constinit struct Range {
-  uintptr_t begin, end;
-} g_allocators[kMaxAllocators] = {};
+constinit struct Range { uintptr_t begin, end; } g_allocators[kMaxAllocators] = {};
 constinit size_t g_allocator_count = 0;
 constinit std::atomic<unsigned long long> g_seen_adds{0};
 constinit std::atomic<size_t> g_slots{0};
 constinit FixedText<512> g_path;
 
-bool IsOurs(const ElfView& object) { return object.Contains(reinterpret_cast<const void*>(&HookOtherAllocators)); }
+bool IsOurs(const ElfView& object) {
+  return object.Contains(reinterpret_cast<const void*>(&HookOtherAllocators));
+}
 
 bool IsAllocator(const ElfView& object) {
   if (IsOurs(object)) return false;
@@ -139,7 +139,8 @@ int FindAllocators(dl_phdr_info* info, size_t, void*) {
     }
     g_allocators[g_allocator_count++] = {begin, begin + segment.p_memsz};
     // A program or library that carries an allocator makes maps of its own as well.
-    if (std::strstr(object.base_name(), "malloc") != nullptr) AddAllocatorCode(begin, begin + segment.p_memsz);
+    if (std::strstr(object.base_name(), "malloc") != nullptr)
+      AddAllocatorCode(begin, begin + segment.p_memsz);
     if (g_path.size() == 0) g_path << info->dlpi_name;
     TakeFunctions(object);
     break;
@@ -168,8 +169,8 @@ int FindFirst(dl_phdr_info* info, size_t, void* data) {
 }
 
 size_t CallNamed(const char* name) {
-  if (name[0] != '_' && name[0] != 'm' && name[0] != 't' && name[0] != 'j' && name[0] != 'r' && name[0] != 'd' &&
-      name[0] != 's') {
+  if (name[0] != '_' && name[0] != 'm' && name[0] != 't' && name[0] != 'j' && name[0] != 'r' &&
+      name[0] != 'd' && name[0] != 's') {
     return kCalls;
   }
   for (size_t i = 0; i < kCalls; ++i) {
@@ -178,8 +179,8 @@ size_t CallNamed(const char* name) {
   return kCalls;
 }
 
-// An allocator that calls its own malloc or free (jemalloc's operator delete does) would be counted twice: within
-// it these names lead to its own functions.
+// An allocator that calls its own malloc or free (jemalloc's operator delete does) would be counted twice:
+// within it these names lead to its own functions.
 void LeadHome(const ElfView& object, const ImportView& imports) {
   imports.ForEach([&](const ImportSlot& slot) {
     constexpr const char* kNames[] = {"malloc",   "free",          "calloc",         "realloc",

@@ -12,11 +12,12 @@
 
 namespace plateau {
 
-// Looks for allocators and for objects that call them, if objects were loaded since it last did. In a hook, or
-// in the constructor.
+// Looks for allocators and for objects that call them, if objects were loaded since it last did. In a hook,
+// or in the constructor.
 void HookOtherAllocators();
 
-// What was found: the file of the first such allocator, "" when there is none, and how many calls were hooked.
+// What was found: the file of the first such allocator, "" when there is none, and how many calls were
+// hooked.
 const char* OtherAllocatorPath();
 size_t OtherAllocatorSlots();
 

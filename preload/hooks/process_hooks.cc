@@ -4,10 +4,10 @@
 
 #include <atomic>
 
+#include "preload/base/real_functions.h"
 #include "preload/hooks/other_allocators.h"
 #include "preload/recorder/event.h"
 #include "preload/recorder/parts.h"
-#include "preload/base/real_functions.h"
 
 namespace plateau {
 namespace {

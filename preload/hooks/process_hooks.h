@@ -10,10 +10,10 @@ namespace plateau {
 int HookPthreadCreate(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                       void* argument);
 
-// After objects were unloaded their addresses may mean other code.
+// After the real call the addresses of unloaded code may mean other code, so stacks are looked up anew.
 int HookDlclose(void* handle);
 
-// _exit() runs no destructors, so the orderly end is noted here.
+// _exit() runs no destructors, so the orderly end of the process is noted here.
 [[noreturn]] void HookExit(int status);
 
 }  // namespace plateau

@@ -23,7 +23,7 @@ constinit uint64_t g_last_private_bytes = 0;
 constinit uint64_t g_next_scan_tsc = 0;
 constinit bool g_is_closed = false;  // the kernel gives no pagemap
 
-// Not the wall clock: a busy machine does not make the scan dearer.
+// CPU time and not the wall clock: on a busy machine a scan takes longer and costs no more.
 uint64_t ThreadCpuNs() {
   timespec now = {};
   sys::Call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, sys::Arg(&now));

@@ -16,7 +16,7 @@
 
 namespace plateau {
 
-// In a forked child, before its first sample.
+// Called in a forked child, before its first sample.
 void ResetCopiedPages();
 
 // Receives the runs of one COPIED_PAGES record.

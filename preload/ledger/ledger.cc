@@ -4,11 +4,11 @@
 
 #include <cstring>
 
-#include "preload/ledger/copied_pages.h"
 #include "preload/base/clock.h"
 #include "preload/base/fixed_text.h"
 #include "preload/base/real_functions.h"
 #include "preload/base/system_call.h"
+#include "preload/ledger/copied_pages.h"
 
 namespace plateau {
 

@@ -3,13 +3,13 @@
 #include <atomic>
 #include <cstddef>
 
+#include "preload/base/raw_memory.h"
 #include "preload/python/interpreter.h"
+#include "preload/python/layout.h"
 #include "preload/python/line_table.h"
-#include "preload/python/raw_read.h"
 #include "preload/python/text.h"
 #include "preload/trace/encoder.h"
 #include "preload/unwind/intern_cache.h"
-#include "preload/base/raw_memory.h"
 
 namespace plateau::python {
 namespace {

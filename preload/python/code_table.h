@@ -3,8 +3,8 @@
 // Addresses of code objects are used again all the time (exec, namedtuple, dataclass, fx), so an address
 // alone says nothing. A look-up compares a fingerprint on every hit:
 //
-//   address -> {file, name, name hash, line table pointer, size, first and last 8 bytes, first line,
-//   co_version}
+//   address -> {file, name, name hash, first line, co_version,
+//               line table: pointer, size, first and last 8 bytes}
 //
 // and on a difference goes by content, a 63-bit hash of all that a CodeRecord holds. Equal content has one
 // id, so code that is compiled again and again is recorded once. Both tables have a fixed size; an entry that
@@ -30,8 +30,8 @@ using EmitCode = bool (*)(void* context, const trace::CodeRecord& record);
 // time.
 bool InitializeCodeTable();
 
-// The id of a live code object, from 1. Emits its record first when this content was not seen before. 0: no
-// room or the record could not be written.
+// The id of a live code object, counted from 1. Its record is emitted first when this content was not seen
+// before. 0 means that there is no room, or that the record could not be written.
 uint32_t CodeId(const WalkScope& scope, const void* code, EmitCode emit, void* context);
 uint32_t CodeId(const WalkScope& scope, const void* code, const CodeFingerprint& fingerprint, EmitCode emit,
                 void* context);

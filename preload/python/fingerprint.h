@@ -13,7 +13,6 @@
 #include <cstring>
 
 #include "preload/python/layout.h"
-#include "preload/python/raw_read.h"
 
 namespace plateau::python {
 

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "preload/python/interpreter.h"
-#include "preload/python/raw_read.h"
+#include "preload/python/layout.h"
 
 namespace plateau::python {
 namespace {
@@ -26,7 +26,7 @@ class Collector {
 
   bool full() const { return count_ == max_; }
   size_t count() const { return count_; }
-  // What tells one code object from another is read when the walk is over; by then it is in the cache.
+  // Fetches ahead what tells one code object from another: it is read when the walk is over.
   void Add(const Layout& layout, const void* code, uint32_t offset) {
     out_[count_++] = {code, nullptr, offset, false};
     __builtin_prefetch(static_cast<const char*>(code) + layout.code_first_line);

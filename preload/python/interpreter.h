@@ -29,8 +29,8 @@ struct Interpreter {
   // The interpreter's own module: executable or libpython.
   uintptr_t module_begin;
   uintptr_t module_end;
-  bool may_unload;        // loaded by dlopen()
-  const char* refusal;    // why not, in state kUnsupported
+  bool may_unload;        // it was loaded by dlopen()
+  const char* refusal;    // why its frames cannot be walked, in state kUnsupported
   char version_text[24];  // "3.11.2"
 };
 
@@ -46,11 +46,11 @@ inline bool Ready() {
 // tick.
 void NoticeModules();
 
-// Around a dlclose(): an interpreter that was loaded by hand may go away.
+// Called before and after a dlclose(), by which an interpreter that was loaded by hand may go away.
 void BeforeModulesGo();
 void AfterModulesWent();
 
-// Address of a symbol the interpreter exports, null when it has none. For pymalloc.h.
+// The address of a symbol that the interpreter exports, null when it has none; for pymalloc.h.
 void* InterpreterSymbol(const char* name);
 
 }  // namespace plateau::python

@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "preload/python/raw_read.h"
-
 namespace plateau::python {
 namespace {
 

@@ -10,7 +10,9 @@
 #ifndef PLATEAU_PRELOAD_PYTHON_LAYOUT_H_
 #define PLATEAU_PRELOAD_PYTHON_LAYOUT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace plateau::python {
 
@@ -79,6 +81,18 @@ uint16_t PythonVersion(const InterpreterSymbols& symbols);
 
 // Null when `layout` was filled, else why Python frames stay off (a string literal).
 const char* FindLayout(const InterpreterSymbols& symbols, Layout* layout);
+
+// Plain reads at a byte offset inside an object of the interpreter.
+template <typename T>
+inline T ReadAt(const void* object, size_t offset) {
+  T value;
+  memcpy(&value, static_cast<const char*>(object) + offset, sizeof(value));
+  return value;
+}
+
+inline const void* ReadPointer(const void* object, size_t offset) {
+  return ReadAt<const void*>(object, offset);
+}
 
 }  // namespace plateau::python
 

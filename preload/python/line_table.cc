@@ -46,7 +46,7 @@ class Reader {
   }
 
  private:
-  // Six bits a byte, lowest first. Ends behind the table when that is cut.
+  // A number of six bits a byte, lowest first. The reader ends behind the table when that is cut.
   uint32_t Number() {
     uint32_t value = 0;
     for (unsigned shift = 0;; shift += 6) {
@@ -65,7 +65,7 @@ class Writer {
  public:
   Writer(char* buffer, size_t capacity) : buffer_(buffer), capacity_(capacity) {}
 
-  // False when it does not fit: nothing is written then.
+  // False when the entry does not fit; nothing is written then.
   bool Put(const Reader::Entry& entry) {
     constexpr size_t kMostBytes = 1 + 6;
     int32_t lines_on = entry.lines_on;

@@ -56,8 +56,7 @@ uint32_t CaptureAboveEvalLoop(unwind::ThreadCapture& thread, const unwind::Regis
     break;
   }
   uint32_t node = parent;
-  for (uint32_t i = first; i < depth && node != 0; ++i)
-    node = unwind::InternFrame(thread, i, node, sink);
+  for (uint32_t i = first; i < depth && node != 0; ++i) node = unwind::InternFrame(thread, i, node, sink);
   return node;
 }
 

@@ -2,8 +2,7 @@
 //
 //   leaf:  py <module> - py train - py step | eval loop - at::mm - at::empty - posix_memalign
 //          `---- Python frames ---------'     `---- native frames, leaf side of the newest eval loop
-//   full:  main - Py_RunMain - py <module> - py step - THPEngine_run_backward - ... - py backward - at::mm -
-//   ...
+//   full:  main - Py_RunMain - py <module> - py step - THPEngine_run_backward - py backward - at::mm - ...
 //
 // A group of Python frames is put where its eval loop is on the native stack: the loop keeps an object in its
 // own native frame (CFrame or entry frame) and the walk knows its address, so no symbol is needed and a
@@ -11,7 +10,8 @@
 // _PyEval_EvalFrameDefault tells. In the full form the eval loop's native frame is replaced by its group. A
 // group that is found nowhere is put in front of the next one, so that a wrong count never drops a frame.
 //
-// Inside a hook, under the guard, with the calling thread's own capture. Allocates: never. Locks: never.
+// Called inside a hook, under the guard, with the calling thread's own capture. Allocates: never. Locks:
+// never.
 #ifndef PLATEAU_PRELOAD_PYTHON_MERGED_STACK_H_
 #define PLATEAU_PRELOAD_PYTHON_MERGED_STACK_H_
 
@@ -26,7 +26,8 @@ enum class NativeFrames : uint8_t {
   kFull,  // also those between two groups of Python frames
 };
 
-// The node of the calling thread's stack, native frames alone when it has no Python frames now. 0: no stack.
+// The node of the calling thread's stack; it has native frames alone when the thread runs no Python now.
+// 0 means that there is no stack.
 uint32_t CaptureMergedStack(unwind::ThreadCapture& thread, const unwind::Registers& registers,
                             const unwind::DefinitionSink& sink, NativeFrames native_frames);
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "preload/base/elf_hash.h"
+#include "preload/base/elf_view.h"
 
 namespace plateau::python {
 

@@ -6,9 +6,9 @@
 #include "preload/python/interpreter.h"
 #include "preload/python/walk_scope.h"
 #include "preload/recorder/size_limit.h"
+#include "preload/recorder/tracer.h"
 #include "preload/sampler/sample_set.h"
 #include "preload/sampler/sampler.h"
-#include "preload/recorder/tracer.h"
 
 namespace plateau::python {
 namespace {
@@ -54,7 +54,7 @@ constinit thread_local uint64_t t_gap_mean_bytes = 0;
 constinit thread_local bool t_is_seeded = false;
 constinit thread_local bool t_in_arena = false;
 
-// Between two samples; 0 when each object is recorded.
+// The mean number of bytes between two samples; 0 when each object is recorded.
 uint64_t MeanGap() { return RecordsEachObject() ? 0 : g_rate.sample_bytes.load(std::memory_order_relaxed); }
 
 // How far it is to the next sample; 0 when each object is recorded.
@@ -278,7 +278,7 @@ bool CheckPymalloc() {
     return false;
   const Functions functions = FindFunctions();
   if (!functions.complete() || functions.is_initialized() == 0) {
-    // Nothing to check yet.
+    // There is nothing to check yet.
   } else if (before == PymallocState::kOff) {
     InstallPymalloc();
   } else if (IsOurs(functions, kObject) && IsOurs(functions, kMem)) {

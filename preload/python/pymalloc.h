@@ -24,8 +24,8 @@ namespace plateau::python {
 inline constexpr size_t kSmallRequestBytes = 512;
 
 enum class PymallocState : uint8_t {
-  kOff,  // not asked for, no interpreter, or not installed yet
-  kSampling,  // or recording each
+  kOff,       // not asked for, no interpreter, or not installed yet
+  kSampling,  // the wrappers are in place; they sample objects or record each
   kMalloc,    // PYTHONMALLOC=malloc: every object reaches malloc by itself
   kReplaced,  // somebody replaced the wrappers, and they could not be put back so far
 };
@@ -33,7 +33,7 @@ enum class PymallocState : uint8_t {
 // Wraps the allocators if that can be done now.
 void InstallPymalloc();
 
-// From the recorder's tick. True when the state is another one than before.
+// Called by the recorder's tick. True when the state has changed.
 bool CheckPymalloc();
 
 PymallocState GetPymallocState();

@@ -3,12 +3,12 @@
 #include <atomic>
 #include <cstring>
 
-#include "preload/recorder/definitions.h"
+#include "preload/base/raw_memory.h"
 #include "preload/python/code_table.h"
 #include "preload/python/fingerprint.h"
 #include "preload/python/interpreter.h"
+#include "preload/recorder/definitions.h"
 #include "preload/unwind/intern_cache.h"
-#include "preload/base/raw_memory.h"
 
 namespace plateau::python {
 namespace {
@@ -48,7 +48,7 @@ class Path {
     hash_ ^= hash_ >> 32;
   }
   size_t place() const { return hash_ & (kKnownFrames - 1); }
-  // Other bits, never 0.
+  // Bits of the hash that the index does not use; never 0.
   uint16_t tag() const { return static_cast<uint16_t>(hash_ >> 16 | 1); }
 
  private:
@@ -148,7 +148,7 @@ uint32_t NodeOf(const WalkScope& scope, KnownFrame* known, const PythonFrame& fr
 bool InitializePythonNodes() {
   if (g_memory.load(std::memory_order_acquire) != nullptr) return true;
   if (!InitializeCodeTable() || !g_locations.Initialize(kLog2Locations)) return false;
-  // Reserved for all threads at once, touched where used.
+  // Address space for all threads at once; a page costs memory when its thread walks.
   auto* memory = static_cast<ThreadMemory*>(unwind::MapZeroed(kMaxWalkingThreads * sizeof(ThreadMemory)));
   if (memory == nullptr) return false;
   g_memory.store(memory, std::memory_order_release);

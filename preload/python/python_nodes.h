@@ -6,7 +6,7 @@
 // object. A frame that is met there again, with code of the same fingerprint, is that node; only the others
 // are looked up in the tables that all threads share.
 //
-// Inside a hook, under the guard. What is new is defined through definitions.h before its id is used.
+// Called inside a hook, under the guard. What is new is defined through definitions.h before its id is used.
 // Allocates: never; InitializePythonNodes() maps memory. Locks: never.
 #ifndef PLATEAU_PRELOAD_PYTHON_PYTHON_NODES_H_
 #define PLATEAU_PRELOAD_PYTHON_PYTHON_NODES_H_
@@ -36,11 +36,11 @@ PythonStack WalkPythonStack(const WalkScope& scope);
 uint32_t InternPythonStack(const WalkScope& scope, const PythonStack& stack, unwind::ThreadCapture& thread,
                            const unwind::DefinitionSink& sink);
 
-// One frame under `parent`. 0 when it could not be defined.
+// The node of one frame under `parent`, 0 when it could not be defined.
 uint32_t InternPythonFrame(const WalkScope& scope, const PythonFrame& frame, uint32_t parent,
                            unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink);
 
-// Where cut stacks hang.
+// The node under which stacks hang whose root side is missing.
 uint32_t InternCutMark(unwind::ThreadCapture& thread, const unwind::DefinitionSink& sink);
 
 // Everything is defined anew from now on, code records too. Only while no other thread captures.

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "preload/python/raw_read.h"
+#include "preload/python/layout.h"
 
 namespace plateau::python {
 namespace {

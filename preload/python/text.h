@@ -1,4 +1,4 @@
-// A Python str as UTF-8, by plain reads: PyUnicode_AsUTF8() would allocate and cache.
+// A Python str as UTF-8, by plain reads; PyUnicode_AsUTF8() would allocate and cache the result.
 //
 // Lone surrogates (file names that are not UTF-8) are passed on as three bytes each, so that nothing is lost.
 // Allocates: never. Locks: never.

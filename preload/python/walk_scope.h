@@ -3,11 +3,12 @@
 // While Py_Finalize() runs, it frees the states of daemon threads that are still busy in C code. A thread
 // that walks at that moment would read freed memory. So:
 //
-//   walker    WalkScope: own flag = 1; is somebody finalising?  -> no frames
-//             reads ...; own flag = 0
-//   releaser  BeforeRelease() in free(), munmap() and the pymalloc free hook: somebody finalises and nobody
-//   has
-//             waited yet -> membarrier, then wait until no other thread has its flag set
+//   walker    WalkScope:        own flag = 1; does somebody finalise?  -> no frames
+//                               reads ...; own flag = 0
+//   releaser  BeforeRelease():  does somebody finalise, and has nobody waited yet?
+//                               -> membarrier, then wait until no other thread has its flag set
+//
+// Releasers are free(), munmap() and the free hook of pymalloc. docs/design/python-walk-guard.md has the why.
 //
 // Either the walker sees the finalising word or the releaser sees the flag. A walker never blocks, so the
 // wait takes microseconds; it is bounded all the same.
@@ -32,10 +33,11 @@ class WalkScope {
   WalkScope(const WalkScope&) = delete;
   WalkScope& operator=(const WalkScope&) = delete;
 
-  // False: no interpreter, no state for this thread, or finalisation has begun in another one.
+  // False when there is no interpreter, when this thread has no state, or when another thread finalises.
   explicit operator bool() const { return thread_state_ != nullptr; }
   const void* thread_state() const { return thread_state_; }
-  // Below kMaxWalkingThreads; no other thread has it while this one lives. For memory of the walker's own.
+  // A number below kMaxWalkingThreads that no other thread has while this one lives, so that a walker can
+  // have memory of its own.
   uint32_t slot() const { return slot_; }
 
  private:

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-// What happened. Kept equal to trace::DeviceOp.
+// What happened. The numbers are those of trace::DeviceOp.
 enum plateau_device_op {
   PLATEAU_DEVICE_ALLOC = 1,    // address, bytes
   PLATEAU_DEVICE_FREE = 2,     // address; recorded before the real call
@@ -30,19 +30,19 @@ enum plateau_device_op {
   PLATEAU_DEVICE_POOL = 13,      // memory pool state: handle, bytes = reserved, total_bytes = used
 };
 
-// Who saw it. Kept equal to trace::DeviceLevel.
+// Who saw it. The numbers are those of trace::DeviceLevel.
 enum plateau_device_level {
   PLATEAU_LEVEL_RUNTIME = 1,  // cuda* of a libcudart
   PLATEAU_LEVEL_DRIVER = 2,   // cu* not nested in a wrapped runtime call
   PLATEAU_LEVEL_TENSOR = 3,   // a block of torch's caching allocator, inside a segment of the levels above
 };
 
-// Which memory. Kept equal to trace::DeviceMemory.
+// Which memory it is. The numbers are those of trace::DeviceMemory.
 enum plateau_device_memory {
   PLATEAU_MEMORY_DEVICE = 1,
   PLATEAU_MEMORY_PINNED = 2,  // cudaHostAlloc and friends
-  PLATEAU_MEMORY_REGISTERED =
-      3,  // host memory that malloc showed us already, pinned afterwards: not counted again
+  // Host memory that malloc showed us already and that was pinned afterwards: it is not counted again.
+  PLATEAU_MEMORY_REGISTERED = 3,
   PLATEAU_MEMORY_MANAGED = 4,
   PLATEAU_MEMORY_ARRAY = 5,
   PLATEAU_MEMORY_ASYNC = 6,     // stream-ordered, from a pool
@@ -62,8 +62,7 @@ struct plateau_device_event {
   uint64_t total_bytes;     // what the source says is allocated in all; 0 when it says nothing
   uint64_t reserved_bytes;  // what the source says is reserved in all
   const char* api;          // static string, e.g. "cudaMalloc"
-  const void*
-      frame;  // frame address of the hook (__builtin_frame_address(0)); the stack starts at its caller
+  const void* frame;        // the hook's __builtin_frame_address(0); the stack starts at its caller
 };
 
 // The struct and the function share a name, as in stat(2); C++ code writes `struct plateau_device_event`.

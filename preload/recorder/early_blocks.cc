@@ -21,13 +21,14 @@ void EarlyBlocks::Add(const void* p, size_t bytes) {
   }
 }
 
-// Moves those that were put further because this place was taken, so that a search ends at a free place soon,
-// however many blocks have come and gone.
+// Fills the hole with entries that were put further on because this place was taken. So a search ends at a
+// free place soon, however many blocks have come and gone.
 void EarlyBlocks::Remove(size_t place) {
   size_t hole = place;
   for (size_t i = place + 1; entries_[i % kSlots].address != 0; ++i) {
     const Entry& entry = entries_[i % kSlots];
-    if ((i - Hash(entry.address)) % kSlots < i - hole) continue;  // it would come before its first place
+    if ((i - Hash(entry.address)) % kSlots < i - hole)
+      continue;  // it would come before the place that its hash says
     entries_[hole % kSlots] = entry;
     hole = i;
   }

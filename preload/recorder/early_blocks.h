@@ -1,8 +1,9 @@
-// Blocks that libc handed out before the constructor: they belong to libc whatever allocator follows, and
-// they are part of the heap we report on.
+// Blocks that libc handed out before our constructor ran. They belong to libc whatever allocator follows, so
+// their frees must go there, and they are part of the heap we report on.
 //
-// A fixed open-addressing table; beyond kCapacity blocks nothing is remembered, which loses their records and
-// is right for every program whose allocator is libc's. Thread-safe by a spin lock. Allocates: never.
+// A table of fixed size with open addressing. Beyond kCapacity blocks nothing is remembered: their records
+// are lost, and their frees still go the right way in every program whose allocator is libc's. Thread-safe by
+// a spin lock. Allocates: never.
 #ifndef PLATEAU_PRELOAD_RECORDER_EARLY_BLOCKS_H_
 #define PLATEAU_PRELOAD_RECORDER_EARLY_BLOCKS_H_
 
@@ -21,7 +22,7 @@ class EarlyBlocks {
   constexpr EarlyBlocks() = default;
 
   void Add(const void* p, size_t bytes);
-  // True when `p` is one; it is forgotten, and `bytes` is its size.
+  // True when `p` is such a block; the table forgets it, and `bytes` is its size.
   bool Take(const void* p, size_t* bytes);
   bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
   void Clear();
@@ -42,8 +43,9 @@ class EarlyBlocks {
   static size_t Hash(uintptr_t address) { return (address >> 4) * 0x9e3779b97f4a7c15u >> 50; }
   static_assert(kSlots == size_t{1} << 14);
 
-  // Whether a block was ever added, or another one that has the same bit. A large program frees half a
-  // million blocks in its constructors, most of them after the table is full; this much stays in the cache.
+  // A bit says that a block was added at some time, or another one with the same hash. A large program frees
+  // half a million blocks in its constructors, most of them after the table is full; this much stays in the
+  // cache.
   static constexpr size_t kFilterWords = 2048;
   static uint64_t FilterBit(uintptr_t address) { return (address >> 4) * 0x9e3779b97f4a7c15u >> 47; }
   static_assert(kFilterWords * 64 == size_t{1} << 17);

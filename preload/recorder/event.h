@@ -1,4 +1,4 @@
-// Inside the recorder: how one event is written. tracer.cc, hooks_heap.cc and hooks_map.cc share it.
+// How one event is written, for the hooks and for tracer.cc. Parts use tracer.h instead.
 //
 //   EventScope scope;                       // guard, and the thread's buffer
 //   if (scope) scope.buffer()->Append(...)
@@ -12,10 +12,10 @@
 #include <cstdint>
 
 #include "preload/recorder/recording.h"
-#include "preload/sampler/sample_set.h"
 #include "preload/recorder/stack_capture.h"
 #include "preload/recorder/thread_buffer.h"
 #include "preload/recorder/thread_state.h"
+#include "preload/sampler/sample_set.h"
 #include "preload/unwind/registers.h"
 
 namespace plateau {
@@ -30,16 +30,16 @@ inline void ReleaseBuffer(ThreadState& t) {
 void RecordAlloc(ThreadState& t, const void* p, size_t bytes, const void* frame);
 void RecordFree(ThreadState& t, const void* p);
 
-// The buffer of a thread whose events are all recorded, nothing to be asked; else null. An ended thread has
-// none.
+// The buffer of a thread whose events are all recorded without asking anybody; null when the sampler or the
+// size limit must be asked, and for an ended thread.
 inline ThreadBuffer* BufferForAll(const ThreadState& t) {
   return g_gate.records_all.load(std::memory_order_relaxed) == 1 ? t.buffer : nullptr;
 }
 
 // A free outside of hooks that is one event of many: everything is recorded, there is room, and no time stamp
-// is due. False means that it is not that simple and that nothing was done; the caller then goes the whole way.
-// The function is half of a HookScope: it leaves the thread's counters pointer alone, because nothing that it
-// calls could allocate, and that saves two stores on the hottest path of exact mode.
+// is due. False means that it is not that simple and that nothing was done; the caller then goes the whole
+// way. The function is half of a HookScope: it leaves the thread's counters pointer alone, because nothing
+// that it calls could allocate, and that saves two stores on the hottest path of exact mode.
 [[gnu::always_inline]] inline bool RecordPlainFree(ThreadState& t, const void* p) {
   ThreadBuffer* buffer = BufferForAll(t);
   if (buffer == nullptr || t.depth != 0) return false;
@@ -57,11 +57,12 @@ inline ThreadBuffer* BufferForAll(const ThreadState& t) {
   return writer != nullptr;
 }
 
-// A realloc: the old block's end before the real call, the new one's beginning (or the return of the old)
-// after it.
+// A realloc is two events. BeginRealloc() records the end of the old block before the real call, because its
+// address may be another thread's a moment later; EndRealloc() records the new block, or takes the end back
+// when the call has failed.
 struct ReallocEvent {
   bool recording;
-  bool record_new;  // the new size is chosen
+  bool record_new;  // the new block is chosen to be recorded
   bool had_old;     // the old block was in the trace
   bool linked;      // the FREE says that an ALLOC or a cancel follows
   bool folded_old;  // the old block is in the totals
@@ -71,7 +72,7 @@ ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes);
 void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, const void* new_p, size_t bytes,
                 const void* frame);
 
-// A call that found its thread inside a hook already.
+// Counts a call that found its thread inside a hook already, unless that hook made it.
 void CountNested(ThreadState& t, size_t bytes);
 
 // The stack of an event; 0 for an ended thread.

@@ -8,8 +8,8 @@
 #include "preload/recorder/mark_thinning.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/size_limit.h"
-#include "preload/sampler/sampler.h"
 #include "preload/recorder/trace_sink.h"
+#include "preload/sampler/sampler.h"
 
 namespace plateau {
 namespace {
@@ -21,7 +21,7 @@ constexpr uint64_t kShareOfRoom = 128;
 constexpr size_t kRowBytes = 30;  // of a FOLD_TOTALS, about
 constexpr uint64_t kMinRows = 4;
 
-// A number of a row, which a reader of the file may look at meanwhile.
+// Raises a number of a row. A reader of the file may look at it meanwhile, so it is stored whole.
 void Raise(uint64_t* number, uint64_t by) { __atomic_store_n(number, *number + by, __ATOMIC_RELAXED); }
 
 }  // namespace
@@ -45,7 +45,7 @@ void FoldTable::Reset() {
   active_.store(false, std::memory_order_relaxed);
   writing_.store(false, std::memory_order_relaxed);
   if (buffer_ == nullptr) return;
-  buffer_ = nullptr;  // its slot is the parent's
+  buffer_ = nullptr;  // in a forked child its slot is the parent's
   row_count_.store(0, std::memory_order_relaxed);
   std::memset(written_, 0, sizeof(written_));
   std::memset(index_, 0, sizeof(index_));
@@ -103,7 +103,7 @@ void FoldTable::Write(ThreadBuffer* buffer) {
   next_tsc_.store(now + distance, std::memory_order_relaxed);
   const size_t rows = row_count_.load(std::memory_order_acquire);
   const uint64_t room = g_sink.BytesLeft() / kShareOfRoom / kRowBytes;
-  // The steps up to here, so that totals and steps belong together.
+  // Says how many steps went by up to here, so that totals and steps belong together.
   const uint64_t groups = g_mark_thinning.TakeLeftOut();
   if (room >= kMinRows || groups > 0) buffer->StampTime();
   if (groups > 0) {

@@ -1,10 +1,11 @@
-// What stacks did since the trace had no room for events any more: bytes and counts by stack, weighted.
+// Totals by stack, for the time when the trace has no room for events any more: bytes and counts, weighted.
 //
-// The rows are records of a ring slot of their own and are raised in place, so a kill finds the totals of its
-// last instruction in the file. Their course goes into the trace at moments whose distance grows with the
-// time since folding began, a sixteenth of it, as many rows as 1/128 of the room that is left may hold, those
-// that changed most: a run of any length has room for it. What finds no row, or is of no known stack, is
-// under stack 0.
+// The rows are records in a ring slot of their own and are raised in place, so after a kill the file has the
+// totals up to the last instruction. Their course goes into the trace too, so that the report has a curve and
+// not only its end: rows are written at moments whose distance is a sixteenth of the time since folding
+// began, at most as many as fit into 1/128 of the room that is left, those that changed most first. So a run
+// of any length has room for its course. Blocks that find no row, or have no known stack, are counted under
+// stack 0.
 //
 // Locks: one, for a bounded time; when it stays busy the call counts a drop. Allocates: never from the traced
 // heap. Reentrancy: under the hook guard.
@@ -15,9 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/sampler/sample_set.h"
 #include "preload/base/spin_lock.h"
 #include "preload/recorder/thread_buffer.h"
+#include "preload/sampler/sample_set.h"
 #include "preload/trace/format.h"
 
 namespace plateau {
@@ -26,7 +27,7 @@ class FoldTable {
  public:
   constexpr FoldTable() = default;
 
-  // Takes a slot. False when there is none: nothing can be folded.
+  // Takes a slot. False when there is none, and then nothing can be folded.
   bool Begin();
   bool active() const { return active_.load(std::memory_order_acquire); }
 
@@ -37,7 +38,7 @@ class FoldTable {
     Add(sample, &trace::FoldRow::free_count_256, &trace::FoldRow::free_bytes);
   }
 
-  // So many groups of steps went by since folding began (MarkThinning).
+  // Notes how many groups of steps (mark_thinning.h) went by since folding began.
   void SetGroups(uint64_t groups) {
     if (active()) __atomic_store_n(&rows_[1]->alloc_count_256, groups, __ATOMIC_RELAXED);
   }

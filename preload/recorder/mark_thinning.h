@@ -14,8 +14,8 @@
 
 #include <cstdint>
 
-#include "preload/sampler/sampler.h"
 #include "preload/base/spin_lock.h"
+#include "preload/sampler/sampler.h"
 #include "preload/trace/record.h"
 
 namespace plateau {
@@ -29,15 +29,15 @@ class MarkThinning {
   struct Choice {
     bool keeps = true;
     bool begins_group = false;
-    uint64_t left_out = 0;     // groups, before the one that begins
-    uint64_t groups = 0;       // that went by so far; 0 unless one more did
-    bool needs_fetch = false;  // the begin of the fetch that ends here was left out
-    uint64_t fetch_value = 0;  // of that begin
+    uint64_t left_out = 0;     // groups that are missing in front of the one that begins
+    uint64_t groups = 0;       // groups that went by so far; 0 unless this mark ended one
+    bool needs_fetch = false;  // the mark that began the fetch which ends here was left out
+    uint64_t fetch_value = 0;  // the value of that mark
   };
-  // Marks may use `room_bytes` in all.
+  // Says what becomes of the next mark, when all marks together may use `room_bytes`.
   Choice Choose(const trace::MarkRecord& mark, uint64_t room_bytes);
 
-  // Groups left out since the last that was written, or since the last call.
+  // How many groups were left out since the last one that was written, or since the last call.
   uint64_t TakeLeftOut();
 
   // Before a recording begins, and in the child of a fork.
@@ -49,11 +49,11 @@ class MarkThinning {
 
   SpinLock lock_;
   bool is_open_ = true;
-  trace::MarkKind lead_kind_ = {};  // ends a step, or what stands for it
+  trace::MarkKind lead_kind_ = {};  // the mark that ends a step, or that is taken for it
   trace::MarkSource lead_source_ = {};
   uint32_t marks_since_lead_ = 0;
   uint32_t leads_of_group_ = 0;
-  uint64_t groups_ = 0;  // that went by
+  uint64_t groups_ = 0;  // groups that went by
   uint64_t used_bytes_ = 0;
   uint64_t period_groups_ = 0;
   uint64_t group_of_period_ = 0;

@@ -1,6 +1,6 @@
-// The parts of the shim that know more than malloc does (Python, torch), as the recorder sees them: a table of
-// callbacks for each. The recorder includes no part; a part includes the recorder and describes itself as a
-// Part; hooks/parts.cc lists the parts that libplateau.so is made of.
+// The parts of the shim that know more than malloc does (Python, torch), as the recorder sees them: a table
+// of callbacks for each. The recorder includes no part; a part includes the recorder and describes itself as
+// a Part; hooks/parts.cc lists the parts that libplateau.so is made of.
 //
 //   when              callback               what holds at that moment
 //   constructor       start                  the options are read, the trace is open, the guard is held
@@ -13,8 +13,8 @@
 //                     after_modules_went     after it, guard held
 //   process end       at_end                 the last chance to record something, no guard held
 //
-// A part that has nothing to do at a moment leaves its callback null. Callbacks are called in the order of the
-// table. They never allocate from the traced heap and never throw.
+// A part that has nothing to do at a moment leaves its callback null. Callbacks are called in the order of
+// the table. They never allocate from the traced heap and never throw.
 #ifndef PLATEAU_PRELOAD_RECORDER_PARTS_H_
 #define PLATEAU_PRELOAD_RECORDER_PARTS_H_
 

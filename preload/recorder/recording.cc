@@ -6,19 +6,19 @@
 
 #include <cstring>
 
+#include "preload/base/raw_log.h"
+#include "preload/base/real_functions.h"
+#include "preload/base/spin_lock.h"
+#include "preload/base/system_call.h"
+#include "preload/ledger/process_info.h"
 #include "preload/recorder/early_blocks.h"
 #include "preload/recorder/ledger_events.h"
 #include "preload/recorder/parts.h"
-#include "preload/ledger/process_info.h"
-#include "preload/base/raw_log.h"
-#include "preload/base/real_functions.h"
-#include "preload/sampler/sample_set.h"
 #include "preload/recorder/size_limit.h"
 #include "preload/recorder/slot_pool.h"
-#include "preload/base/spin_lock.h"
-#include "preload/base/system_call.h"
 #include "preload/recorder/thread_end.h"
 #include "preload/recorder/trace_sink.h"
+#include "preload/sampler/sample_set.h"
 
 namespace plateau {
 
@@ -34,7 +34,7 @@ constinit ThreadBuffer* g_shared_buffer = nullptr;
 constinit uint32_t g_pid = 0;
 constinit bool g_is_child = false;
 constinit bool g_fork_was_orderly = true;
-// Where the counters of threads go that do not record.
+// Where the counters go of threads that do not record.
 constinit trace::Totals g_discarded = {};
 
 void OpenGate() {
@@ -51,7 +51,7 @@ void DiscardCounts(ThreadState& t) {
   t.slot_totals = &g_discarded;
 }
 
-// Hooks become tail calls without effect.
+// Ends the recording for good: hooks become tail calls without effect.
 void TurnOff(ThreadState& t) {
   g_phase.store(Phase::kOff, std::memory_order_relaxed);
   g_gate.Set(GateState::Off(/*fast_free=*/AllocatorIsLibc()));

@@ -1,5 +1,4 @@
-// The life of a recording in this process: whether it runs, at which rate, and what happens at its turning
-// points.
+// The life of a recording in this process: whether it runs, and what happens at its turning points.
 //
 //   kBoot --constructor--> kRecording --fork--> (child) kForked --first event--> kRecording
 //     |                        |                            \--PLATEAU_FOLLOW=0--> kOff
@@ -23,7 +22,7 @@ namespace plateau {
 enum class Phase : uint8_t { kBoot, kStarting, kRecording, kForked, kOff };
 extern std::atomic<Phase> g_phase;
 
-// The constructor's work.
+// Starts everything; called by the constructor of the library.
 void StartProcess(char** environment);
 
 // Whether this process records, after taking care of a fork that has not been noticed yet.
@@ -32,26 +31,26 @@ inline bool IsRecording(ThreadState& t) {
   return g_gate.live.load(std::memory_order_relaxed) == 1 || Awake(t);
 }
 
-// The calling thread's buffer, made now if need be; null (and one drop counted by the caller) when there is
-// none.
+// Makes the calling thread's buffer. Null when there is none to be had; the caller counts the drop.
 ThreadBuffer* MakeBuffer(ThreadState& t);
 
-// A block from before the recording: reported when it starts, and given back to libc if need be.
+// Remembers a block from before the recording (early_blocks.h).
 void RememberEarlyBlock(const void* p, uint64_t bytes);
 
-// The buffer that ended threads share; null when its lock is busy. GiveBackSharedBuffer() after use.
+// Lends the buffer that ended threads share, until GiveBackSharedBuffer(). Null when its lock is busy.
 ThreadBuffer* BorrowSharedBuffer(ThreadState& t);
 void GiveBackSharedBuffer(ThreadState& t);
 
 void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes);
 
-// Sum of the exact counters of all threads.
+// The sum of the exact counters of all threads.
 trace::Totals ProcessTotals();
 
-// An orderly end (destructor, _exit): everything is in the file or the ring, unused space is given back.
+// Notes an orderly end (destructor, _exit). Everything is in the file or the ring by then, so this only marks
+// the header and gives unused space back.
 void FinishProcess();
 
-// In the child of fork(): called by pthread_atfork; children made otherwise are found by Awake().
+// Called by libc in the child of fork(). Children that are made otherwise are noticed by Awake().
 void OnForkChild();
 
 // True in the child of a fork that has not become another program.

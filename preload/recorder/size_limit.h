@@ -56,8 +56,8 @@ inline uint64_t RoomBesideEvents(uint64_t limit_bytes) {
   return std::max(limit_bytes / 16, std::min(beside_ring / 4, kFewBlocks));
 }
 
-// Counts `bytes` of a definition that was written after events ended. New stacks may use a quarter of the room
-// beside S: the table that knows stacks forgets, so some are defined again and again.
+// Counts `bytes` of a definition that was written after events ended. New stacks may use a quarter of the
+// room beside S: the table that knows stacks forgets, so some are defined again and again.
 void NoteDefinition(size_t bytes);
 
 // Whether the definition of the stack is in the trace.

@@ -15,8 +15,8 @@
 #include <cstdint>
 
 #include "preload/base/spin_lock.h"
-#include "preload/trace/format.h"
 #include "preload/recorder/trace_sink.h"
+#include "preload/trace/format.h"
 
 namespace plateau {
 
@@ -24,7 +24,7 @@ class SlotPool {
  public:
   constexpr SlotPool() = default;
 
-  // A free slot, its header zero; null when there is none and none can be made.
+  // A free slot with a zeroed header; null when there is none and none can be made.
   trace::SlotHeader* Claim(TraceSink* sink);
   void Release(trace::SlotHeader* slot);
 
@@ -43,7 +43,7 @@ class SlotPool {
   // Takes every free slot out of use and gives its disk space back.
   void RetireFree(TraceSink* sink);
 
-  // In a forked child.
+  // Forgets all slots, which are the parent's; called in a forked child.
   void Reset();
 
  private:

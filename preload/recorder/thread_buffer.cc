@@ -4,14 +4,14 @@
 #include <new>
 
 #include "preload/base/arena.h"
+#include "preload/base/spin_lock.h"
+#include "preload/base/system_call.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/size_limit.h"
 #include "preload/recorder/slot_pool.h"
-#include "preload/base/spin_lock.h"
-#include "preload/base/system_call.h"
 #include "preload/recorder/thread_state.h"
-#include "preload/trace/decoder.h"
 #include "preload/recorder/trace_sink.h"
+#include "preload/trace/decoder.h"
 
 namespace plateau {
 namespace {

@@ -25,7 +25,9 @@ namespace plateau {
 
 class ThreadBuffer {
  public:
-  // Events between two time stamps, where nothing else asks for one.
+  // Exact mode stamps every 32nd event and every event of 4 KiB or more: a stamp costs as much as the event,
+  // and the order of streams needs one now and then. A lone stream is ordered by itself, so it skips stamps
+  // that follow each other within 200 us.
   static constexpr uint32_t kEventsPerTime = 32;
   static constexpr uint64_t kTimedBytes = 4096;
   static constexpr uint64_t kQuickUs = 200;
@@ -45,8 +47,8 @@ class ThreadBuffer {
     return call(writer_);
   }
 
-  // The writer for PutAlloc() and PutFree() when the next event is one of many: it is due no time stamp, and
-  // there is room for it. Else null, and nothing has changed.
+  // The writer for PutAlloc() and PutFree() when the next event needs no time stamp and there is room for it;
+  // otherwise null, and nothing has changed.
   trace::BlockWriter* WriterForPlainEvent(uint64_t bytes) {
     if (events_until_time_ == 1 || bytes >= kTimedBytes || !writer_.HasHotRoom()) [[unlikely]]
       return nullptr;
@@ -54,15 +56,14 @@ class ThreadBuffer {
     return &writer_;
   }
 
-  // The time stamp for an event of `bytes`: now for every 32nd event and for large ones, else 0. While there
-  // is one stream, whose order needs no stamps, 0 also when the last one is not kQuickUs old.
+  // The time stamp for an event of `bytes`, 0 when it needs none.
   uint64_t TimeFor(uint64_t bytes) {
     if (--events_until_time_ != 0 && bytes < kTimedBytes) [[likely]]
       return 0;
     return DueTime();
   }
-  // Puts the current time in front of a record that has no time of its own. Later than anything before it:
-  // what stands in front of a mark belongs to the step that the mark ends.
+  // Puts the current time in front of a record that has no time of its own. The stamp is later than anything
+  // before it, so that what stands in front of a mark belongs to the step that the mark ends.
   void StampTime() {
     events_until_time_ = kEventsPerTime;
     const uint64_t now = std::max(Now(), writer_.last_tsc() + 1);
@@ -82,7 +83,7 @@ class ThreadBuffer {
   }
 
   GapRandom& random() { return random_; }
-  // The countdown of the next gap, and the mean that the last one was drawn with.
+  // Draws the countdown of the next gap and keeps the mean that it was drawn with.
   int64_t DrawGap(uint64_t mean_bytes) {
     gap_mean_bytes_ = mean_bytes;
     return static_cast<int64_t>(random_.Gap(mean_bytes));

@@ -10,10 +10,10 @@
 
 namespace plateau {
 
-// Once, in the constructor: an early key needs no memory per thread.
+// Called once, in the constructor: a key that is made early needs no memory per thread.
 void PrepareThreadEnd();
 
-// For the calling thread, when it gets its buffer.
+// Called when the calling thread gets its buffer.
 void WatchThreadEnd(ThreadState& t);
 
 }  // namespace plateau

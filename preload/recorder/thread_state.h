@@ -32,8 +32,8 @@ struct GateState {
   bool records_all;     // every event is recorded without asking the sampler or the size limit
   enum : uint8_t { kDead, kLive, kAsBefore } life;  // whether this process records
 
-  // Before the start, and in a child that has not noticed yet that it is one. The kernel makes this state when
-  // it wipes the page.
+  // Before the start, and in a child that has not noticed yet that it is one. The kernel makes this state
+  // when it wipes the page.
   static constexpr GateState Closed() { return {0, false, false, kDead}; }
   // Exact mode.
   static constexpr GateState RecordsAll() { return {0, false, true, kLive}; }
@@ -56,8 +56,8 @@ struct alignas(4096) Gate {
   std::atomic<uint32_t> live;
   std::atomic<uint32_t> records_all;
 
-  // The only way in which the gate changes, besides the kernel's. Other threads may look in between two stores,
-  // so the order matters: `records_all` implies `live`, and whoever sees `live` sees the rest.
+  // The only way in which the gate changes, besides the kernel's. Other threads may look in between two
+  // stores, so the order matters: `records_all` implies `live`, and whoever sees `live` sees the rest.
   void Set(const GateState& state) {
     // A recording that has ended meanwhile stays ended.
     if (state.life == GateState::kAsBefore && live.load(std::memory_order_relaxed) == 0) return;
@@ -122,8 +122,8 @@ class HookScope {
   const bool is_outermost_;
 };
 
-// Inside a hook: what is called meanwhile (libc, the interpreter, torch) is called by us, so nested events are
-// neither recorded nor counted as lost.
+// Inside a hook: what is called meanwhile (libc, the interpreter, torch) is called by us, so nested events
+// are neither recorded nor counted as lost.
 class OwnCallScope {
  public:
   explicit OwnCallScope(ThreadState& t) : t_(t) { ++t_.own_calls; }

@@ -27,8 +27,8 @@ bool IsFileNameCharacter(char c) {
          c == '-' || c == '+';
 }
 
-// Field 22 of /proc/self/stat; the name in field 2 may contain anything, so count from its closing
-// parenthesis.
+// Field 22 of /proc/self/stat. The name in field 2 may contain anything, so fields are counted from its
+// closing parenthesis.
 uint64_t ProcessStartTicks() {
   char text[1024];
   sys::ReadFile("/proc/self/stat", text, sizeof(text));
@@ -43,7 +43,8 @@ uint64_t ProcessStartTicks() {
   return ticks;
 }
 
-// Threads may have small stacks, and a child opens its trace wherever it allocates first; one at a time.
+// Not on the stack: threads may have small ones, and a child opens its trace wherever it allocates first. One
+// thread at a time gets here.
 constinit char g_scratch[4096] = {};
 
 // Makes `path` absolute: the program may change its directory later.
@@ -64,7 +65,7 @@ void MakeDirectories(const char* path) {
     if (path[i] != '/' && path[i] != 0) continue;
     std::memcpy(partial, path, i);
     partial[i] = 0;
-    sys::Call(SYS_mkdirat, AT_FDCWD, sys::Arg(partial), 0700);  // what fails shows when the file is created
+    sys::Call(SYS_mkdirat, AT_FDCWD, sys::Arg(partial), 0700);  // a failure shows when the file is created
   }
 }
 
@@ -166,8 +167,8 @@ bool TraceSink::MapHeader() {
   return true;
 }
 
-// The number is moved out of the way, so that a thread of the program that puts a file of its own under a
-// number it believes free does not meet us.
+// The descriptor is moved to a high number, out of the way of a thread of the program that puts a file of its
+// own under a number it believes to be free.
 TraceSink::Descriptor::Descriptor(const TraceSink& sink) {
   const long low = sys::Open(sink.path_, O_RDWR | O_NOFOLLOW);
   if (sys::Failed(low)) {
@@ -200,7 +201,7 @@ bool TraceSink::FitsFileSizeLimit(uint64_t end) const {
          end <= limit.rlim_cur;
 }
 
-// Makes sure that the disk has these bytes. 0 or an error number.
+// Makes sure that the disk has these bytes. Returns 0 or an error number.
 int TraceSink::Reserve(uint64_t offset, uint64_t bytes) {
   if (!FitsFileSizeLimit(offset + bytes)) return EFBIG;
   long result;

@@ -32,13 +32,14 @@ class TraceSink {
  public:
   constexpr TraceSink() = default;
 
-  // False after one line: nothing can be recorded. `program` is cleaned for use in a file name.
+  // Creates the file. When that fails it writes one line to the log and returns false. `program` is cleaned
+  // for use in a file name.
   bool Open(const Options& options, std::string_view program);
 
-  // Memory for kSlotsPerExtent slots, all zero; null when there is no memory. A slot must be reserved before
-  // it is touched.
+  // Memory for kSlotsPerExtent slots, all zero; null when there is none. A slot must be reserved before it is
+  // touched.
   uint8_t* AddExtent();
-  // Disk space for the slot at `memory`; false, after one line, when there is none.
+  // Reserves disk space for the slot at `memory`. When there is none it writes one line and returns false.
   bool ReserveSlot(const uint8_t* memory);
 
   // False when the block could not be written; that has been counted and, the first time, reported.
@@ -49,21 +50,21 @@ class TraceSink {
 
   // Marks an orderly end. Recording goes on until the process is gone.
   void MarkCleanExit();
-  // Gives the disk space of a slot that nobody uses back.
+  // Gives back the disk space of a slot that nobody uses.
   void PunchHole(const uint8_t* memory, size_t bytes);
 
-  // In a forked child: what was mapped shared becomes private scratch memory, so that a write through a stale
-  // pointer cannot reach the parent's trace.
+  // Called in a forked child: what was mapped shared becomes private scratch memory, so that a write through
+  // a stale pointer cannot reach the parent's trace.
   void AbandonInChild();
 
   trace::FileHeader* header() { return header_; }
   bool is_open() const { return header_ != nullptr; }
-  // The size limit has kept a block from being written.
+  // Whether the size limit has kept a block from being written.
   bool is_full() const { return __atomic_load_n(&is_full_, __ATOMIC_RELAXED); }
   bool shared() const { return shared_; }
   // Bytes of the file in use.
   uint64_t file_bytes() const;
-  // Until the size limit; as many as one likes when there is none.
+  // Bytes that may still be written; all there are when there is no limit.
   uint64_t BytesLeft() const;
   const char* path() const { return path_; }
 

@@ -5,9 +5,9 @@
 #include "preload/recorder/fold_table.h"
 #include "preload/recorder/ledger_events.h"
 #include "preload/recorder/mark_thinning.h"
-#include "preload/sampler/sample_set.h"
 #include "preload/recorder/size_limit.h"
 #include "preload/recorder/trace_sink.h"
+#include "preload/sampler/sample_set.h"
 
 namespace plateau {
 namespace {
@@ -31,8 +31,8 @@ namespace {
   return keeps;
 }
 
-// Whether what is chosen is remembered by its address. In exact mode it is since sampling began, for the
-// totals.
+// Whether chosen blocks are remembered by their address: in default mode always, in exact mode from the
+// moment when the size limit made it a sample, because the totals need to know what is freed.
 bool IsSampled() { return g_rate.exact_from.load(std::memory_order_relaxed) != 0; }
 
 bool IsFolding() { return g_rate.full.load(std::memory_order_relaxed) && g_folds.active(); }
@@ -190,7 +190,7 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
   trace::Totals* totals = buffer->totals();
   const uintptr_t address = reinterpret_cast<uintptr_t>(new_p != nullptr ? new_p : old_p);
   if (new_p == nullptr) {
-    // Nothing was freed after all.
+    // The call failed, so nothing was freed after all.
     --totals->free_calls;
     if (event.folded_old || (event.had_old && event.old.bytes != 0)) g_sample_set.Insert(address, event.old);
     if (event.folded_old) g_folds.Alloc(event.old);

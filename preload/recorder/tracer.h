@@ -33,24 +33,26 @@ class HookGuard {
   HookGuard& operator=(const HookGuard&) = delete;
 };
 
-// A point of the training clock. kStep, kExplicitStep and kEpoch also take a ledger sample (rate limited).
+// Records a point of the training clock. kStep, kExplicitStep and kEpoch also take a ledger sample (rate
+// limited).
 void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, std::string_view name);
 
-// The live host block at `p` is (no longer) a tensor's storage. Ignored for blocks that sampling left out.
+// Says that the live host block at `p` is, or is no longer, a tensor's storage. Blocks that sampling left out
+// are ignored.
 void TagTensor(const void* p, size_t bytes);
 void UntagTensor(const void* p);
 
-// The place in the program that caused a mark: the node of the stack that starts at the caller of the function
-// with frame address `frame` (__builtin_frame_address(0)); 0 when there is none. Two optimizers are told apart
-// by the lines that call them, and so are the training and the evaluation loop of a DataLoader.
+// The place in the program that caused a mark: the node of the stack that starts at the caller of the
+// function with frame address `frame` (__builtin_frame_address(0)); 0 when there is none. Two optimizers are
+// told apart by the lines that call them, and so are the training and the evaluation loop of a DataLoader.
 uint32_t CaptureMarkSite(const void* frame);
 
-// One line about a part: RecordInfo("torch", "1.13.1, steps from RecordFunction").
+// Records one line about a part: RecordInfo("torch", "1.13.1, steps from RecordFunction").
 void RecordInfo(std::string_view key, std::string_view value);
 
-// An allocation inside another allocator. `frame` is __builtin_frame_address(0) of the hook; the stack starts
-// at its caller. Call RecordFreeIn before the memory can be given out again. Sampling is the caller's
-// business.
+// Records an allocation inside another allocator. `frame` is __builtin_frame_address(0) of the hook; the
+// stack starts at its caller. Call RecordFreeIn before the memory can be given out again. Sampling is the
+// caller's business.
 void RecordAllocIn(const void* p, size_t bytes, const void* frame);
 void RecordFreeIn(const void* p);
 

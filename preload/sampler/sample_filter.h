@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/base/system_call.h"
+
 namespace plateau {
 
 class SampleFilter {
@@ -34,8 +36,12 @@ class SampleFilter {
     Change(&blocks_[BlockIndex(address)], -1);
   }
 
-  // Only where no other thread uses it.
-  void Clear();
+  // Forgets everything. Only where no other thread uses the filter.
+  void Clear() {
+    static_assert(sizeof(SampleFilter) % 4096 == 0 && alignof(SampleFilter) == 4096);
+    // The kernel gives zero pages again, without our touching each.
+    sys::Call(SYS_madvise, sys::Arg(this), sizeof(*this), MADV_DONTNEED);
+  }
 
  private:
   static constexpr unsigned kLog2Regions = 14;
@@ -43,7 +49,8 @@ class SampleFilter {
   static constexpr unsigned kLog2Line = 6;
   static constexpr uint8_t kSaturated = 255;
 
-  // A byte for each unit of 2^kLog2Unit bytes, 64 units to a line.
+  // The index of the byte for a unit of 2^kLog2Unit bytes of memory; 64 neighbouring units share a cache
+  // line.
   template <unsigned kLog2Bytes, unsigned kLog2Unit>
   static size_t IndexOf(uintptr_t address) {
     const uint64_t line =

@@ -43,7 +43,7 @@ bool SampleSet::Insert(uintptr_t address, const SampledBlock& sample) {
   Shard& shard = ShardOf(address);
   SpinLockHolder holder(shard.lock);
   if (!holder) return false;
-  if (Entry* known = Find(shard, address)) {  // its free was never seen
+  if (Entry* known = Find(shard, address)) {  // the address was given out again, and its free was never seen
     known->sample = sample;
     return true;
   }

@@ -14,12 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/sampler/sample_filter.h"
 #include "preload/base/spin_lock.h"
+#include "preload/sampler/sample_filter.h"
 
 namespace plateau {
 
-// What is known of a member: for its FREE, and for the totals when its birth is no event any more.
+// What is known of a member. Its FREE needs the bytes; the totals need all of it, when its allocation is no
+// event any more.
 struct SampledBlock {
   uint64_t bytes;
   uint32_t stack;
@@ -43,7 +44,7 @@ class SampleSet {
   void Watch(uintptr_t address) { filter_.Count(address); }
   void Unwatch(uintptr_t address) { filter_.Uncount(address); }
 
-  // MayContain() for those who must not call into this class.
+  // The filter alone, for code that asks MayContain() and must not call into this class.
   const SampleFilter* filter() const { return &filter_; }
 
   size_t size() const;

@@ -29,7 +29,7 @@ class GapRandom {
   // Bytes until the next sample, rounded down; under 64 times the mean. A request of s bytes takes the
   // countdown below 0 when s > Gap, that is when the unrounded gap is under s (sizes are whole).
   uint64_t Gap(uint64_t mean_bytes) {
-    // 53 bits in (0, 1]
+    // A uniform number in (0, 1] of 53 bits.
     const double uniform = (static_cast<double>(Next() >> 11) + 1.0) * 0x1p-53;
     return static_cast<uint64_t>(-Log(uniform) * static_cast<double>(mean_bytes));
   }
@@ -48,7 +48,7 @@ class GapRandom {
   static double Weight(uint64_t bytes, uint64_t mean_bytes) {
     const double x = static_cast<double>(bytes) / static_cast<double>(mean_bytes);
     if (x > 40) return 1;
-    // 1 - e^-y for a small y; then 1 - e^-2y = q (2 - q)
+    // q = 1 - e^-y by its series, for a small y. Then 1 - e^-2y = q (2 - q) doubles y twelve times.
     const double y = x / 4096;
     double q = y * (1 - y / 2 * (1 - y / 3 * (1 - y / 4)));
     for (int i = 0; i < 12; ++i) q *= 2 - q;
@@ -65,7 +65,7 @@ class GapRandom {
       m *= 0.5;
       ++exponent;
     }
-    // ln m = 2 atanh z, |z| < 0.172
+    // The series of ln m = 2 atanh z, with |z| < 0.172.
     const double z = (m - 1) / (m + 1);
     const double w = z * z;
     const double series =

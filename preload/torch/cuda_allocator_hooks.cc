@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "preload/recorder/device_event.h"
 #include "preload/base/real_symbol.h"
+#include "preload/recorder/device_event.h"
 
 namespace plateau {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "preload/base/real_symbol.h"
-#include "preload/torch/record_function.h"
-#include "preload/torch/status.h"
 #include "preload/recorder/tracer.h"
+#include "preload/torch/record_function.h"
+#include "preload/torch/start.h"
 
 namespace plateau {
 namespace {

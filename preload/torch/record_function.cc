@@ -8,11 +8,10 @@
 #include <type_traits>
 
 #include "preload/base/real_symbol.h"
+#include "preload/recorder/tracer.h"
 #include "preload/torch/start.h"
-#include "preload/torch/status.h"
 #include "preload/torch/stop_iteration.h"
 #include "preload/torch/user_range.h"
-#include "preload/recorder/tracer.h"
 
 namespace plateau {
 namespace {
@@ -48,7 +47,7 @@ constinit std::atomic<bool> is_arming{false};
 using RangeNameFunction = const char*(const void*);
 constinit RangeNameFunction* range_name = nullptr;
 constinit std::atomic<bool> is_backward_hooked{false};
-// With no Engine::execute hook: a backward pass was reported and nothing else happened since.
+// Used without the Engine::execute hook: a backward pass was reported, and nothing else happened since.
 constinit std::atomic<bool> in_backward{false};
 
 thread_local constinit const void* handled_before_fetch = nullptr;

@@ -9,11 +9,10 @@
 
 #include "preload/base/options.h"
 #include "preload/base/real_symbol.h"
+#include "preload/recorder/tracer.h"
 #include "preload/sampler/sample_set.h"
 #include "preload/torch/method_hooks.h"
 #include "preload/torch/record_function.h"
-#include "preload/torch/status.h"
-#include "preload/recorder/tracer.h"
 
 namespace plateau {
 

@@ -1,11 +1,11 @@
 // The bytes of a Plateau trace, one file per traced process. docs/trace-format.md is the prose; this is the
 // law.
 //
-//   offset 0            FileHeader, one page: a static part under a checksum, and a part that the
-//                       running process keeps writing
-//   anywhere, 64-byte   Block: BlockHeader + payload, append-only, self-contained, checksummed
-//   aligned             Ring extent: kSlotsPerExtent slots, listed in the header; a slot is
-//                       SlotHeader + one open Block
+//   offset 0            FileHeader   one page: a static part under a checksum, and a part that the running
+//                                    process keeps writing
+//   anywhere, aligned   Block        BlockHeader + payload: append-only, self-contained, checksummed
+//   to 64 bytes         Ring extent  kSlotsPerExtent slots, listed in the header; a slot is a SlotHeader and
+//                                    one open Block
 //
 // A thread fills the open block of its slot in shared memory; a full block is sealed, copied to the end of
 // the file and the slot is used again. When the process dies at any instruction, the page cache holds the

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "preload/base/raw_memory.h"
 #include "preload/unwind/intern_cache.h"
 #include "preload/unwind/loaded_object.h"
 #include "preload/unwind/module_table.h"
-#include "preload/base/raw_memory.h"
 #include "preload/unwind/rule_table.h"
 
 namespace plateau::unwind {

@@ -1,22 +1,27 @@
 // From registers to the id of a stack: the unwinder's one entry for the tracer.
 //
-//   InitializeCapture();                                      // once, in the constructor of the shim
-//   auto* capture = new (memory) ThreadCapture; capture->Initialize();       // once per thread, under the
-//   guard uint32_t stack = CaptureStack(*capture, CallerRegisters(), sink);        // per event, under the
-//   guard
+//   InitializeCapture();                                              // once, in the shim's constructor
+//   auto* capture = new (memory) ThreadCapture;                       // once per thread, under the guard
+//   capture->Initialize();
+//   uint32_t stack = CaptureStack(*capture, CallerRegisters(), sink);  // per event, under the guard
 //
 // A stack is the id of its leaf node; a node is (parent node, location), parent 0 is the root. What is new is
 // defined through the sink before its id is handed to anyone. A stack that could not be walked to its root
 // hangs under a mark (a location of module 0 whose offset is the StackEnd), so that truncated stacks never
 // mix with whole ones.
 //
-// Bounds, all fixed: rule table 2^14 slots of 32 B (then 2^17 and 2^19, mapped when needed), intern cache
-// 2^12 to 2^18 entries of 16 B, 2^12 modules, 512 frames per stack, sizeof(ThreadCapture) per thread (195 KiB
-// reserved; 110 B touched per frame of the deepest stack, 64 B per known leaf and 16 B per frame of that, 704
-// B per known branch), node ids in batches of 256, 2^32 node and location ids per process. Threads: a
-// ThreadCapture belongs to one thread; everything else is lock-free and shared. Reentrancy: the caller's
-// guard must keep a capture from interrupting another on the same thread. Allocates: maps its tables. Locks:
-// never. errno: kept. Processors other than x86-64: every stack is 0, "no stack".
+// Bounds, all fixed:
+//   rule table      2^14 slots of 32 bytes, then 2^17 and 2^19, mapped when they are needed
+//   intern cache    2^12 to 2^18 entries of 16 bytes
+//   modules         2^12
+//   frames          512 per stack
+//   ThreadCapture   195 KiB reserved per thread; touched are 110 bytes per frame of the deepest stack, 64 per
+//                   known leaf and 16 per frame of that, 704 per known branch
+//   ids             2^32 nodes and 2^32 locations per process; threads take node ids in batches of 256
+//
+// Threads: a ThreadCapture belongs to one thread; everything else is lock-free and shared. Reentrancy: the
+// caller's guard must keep a capture from interrupting another one on the same thread. Allocates: it maps its
+// tables. Locks: never. errno is kept. On processors other than x86-64 every stack is 0, "no stack".
 #ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 #define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 
@@ -44,7 +49,7 @@ class ThreadCapture {
     uint64_t ids_exhausted = 0;  // captures without a stack because 2^32 ids have been used
   };
 
-  // On the thread it is for.
+  // Called once, on the thread that the object belongs to.
   void Initialize();
 
   const Counters& counters() const { return counters_; }
@@ -62,7 +67,7 @@ class ThreadCapture {
   // change at every capture costs more than what it remembers. Multiplied, so that no period of the program
   // is left out.
   bool IsTeachingWalk() const { return walker_.counters().walks * 0x9e3779b97f4a7c15u >> 60 == 0; }
-  // Starts anew when code was unloaded or ids began again.
+  // Forgets the remembered stack when code was unloaded or ids began again.
   void CheckGeneration();
   uint32_t NewNode(uint32_t parent, uint32_t location, const DefinitionSink& sink);
   uint32_t LocationOf(RuleEntry* entry, const DefinitionSink& sink);
@@ -73,7 +78,7 @@ class ThreadCapture {
   uint32_t generation_ = 0;
   uint32_t next_node_ = 0;
   uint32_t node_batch_end_ = 0;
-  uint32_t root_parent_ = 0;  // under which the remembered nodes hang
+  uint32_t root_parent_ = 0;  // the node under which the remembered nodes hang
   Counters counters_;
   StackWalker walker_;
 };
@@ -82,9 +87,9 @@ class ThreadCapture {
 // for this processor: captures then return kNoStack.
 bool InitializeCapture();
 
-// Only the leaf side: the walk ends with the frame whose bytes hold `stop_address`, and hangs under `parent`.
-// For stacks whose root side is known otherwise (Python frames). When it is known, thread.walker() stays as
-// it was, else the frames are there. `stop_address` 0 walks to the root.
+// Captures the leaf side of a stack whose root side is known otherwise (Python frames): the walk ends with
+// the frame whose bytes hold `stop_address`, and the stack hangs under `parent`. When the stack is a known
+// one, thread.walker() stays as it was, else it holds the frames. A `stop_address` of 0 walks to the root.
 uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, const DefinitionSink& sink,
                            uint32_t parent, uintptr_t stop_address);
 
@@ -104,9 +109,8 @@ uint32_t CaptureStackAbove(ThreadCapture& thread, const Registers& registers, co
 // ids from NewLocationId() and are defined by whoever made them, before this call. 0 when ids are used up.
 uint32_t InternChild(ThreadCapture& thread, uint32_t parent, uint32_t location, const DefinitionSink& sink);
 
-// The frames alone, not interned: for stacks in which native frames and others take turns. Returns how many
-// there are in thread.walker(), until the next capture. Then InternFrame() for those that are wanted, root
-// first.
+// Walks without interning, for stacks in which native frames and others take turns. Returns how many frames
+// thread.walker() holds until the next capture; InternFrame() then interns those that are wanted, root first.
 uint32_t WalkStack(ThreadCapture& thread, const Registers& registers);
 
 // The node of frame `index` of the last WalkStack() under `parent`. 0 when ids are used up.

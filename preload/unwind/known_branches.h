@@ -9,7 +9,8 @@
 // any rule. Unlike an entry of known_stacks.h it hangs on nothing: a program that comes by in many places
 // between two visits of one finds all of them again.
 //
-// One thread's. Allocates: never. Locks: never. Memory: 89 KiB reserved, touched where entries are.
+// An object belongs to one thread. Allocates: never. Locks: never. Memory: 89 KiB reserved, touched where
+// entries are.
 #ifndef PLATEAU_PRELOAD_UNWIND_KNOWN_BRANCHES_H_
 #define PLATEAU_PRELOAD_UNWIND_KNOWN_BRANCHES_H_
 

@@ -10,8 +10,8 @@
 //
 // Four entries may have the same leaf; the first of the four is the one that costs least to find.
 //
-// One thread's. Allocates: never. Locks: never. Memory: 48 KiB reserved, 64 bytes touched per entry in use
-// and 16 per check.
+// An object belongs to one thread. Allocates: never. Locks: never. Memory: 48 KiB reserved, 64 bytes touched
+// per entry in use and 16 per check.
 #ifndef PLATEAU_PRELOAD_UNWIND_KNOWN_STACKS_H_
 #define PLATEAU_PRELOAD_UNWIND_KNOWN_STACKS_H_
 

@@ -1,8 +1,8 @@
 // Steps of StackWalker that are rare: other kinds of rules, other stacks than the thread's own, ends.
 #include <cstdint>
 
-#include "preload/unwind/full_step.h"
 #include "preload/base/raw_memory.h"
+#include "preload/unwind/full_step.h"
 #include "preload/unwind/signal_frame.h"
 #include "preload/unwind/stack_walker.h"
 #include "preload/unwind/stack_words.h"
