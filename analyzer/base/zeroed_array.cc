@@ -8,14 +8,13 @@
 namespace plateau {
 namespace {
 
-constexpr size_t kMappedBytes = 256 << 10;  // and more
+// Arrays of this size or more are mapped: only pages that are touched take memory.
+constexpr size_t kMappedBytes = 256 << 10;
 
 }  // namespace
 
-bool IsUntouched(size_t bytes) { return bytes >= kMappedBytes; }
-
 void* AllocateZeroed(size_t bytes) {
-  if (!IsUntouched(bytes)) {
+  if (bytes < kMappedBytes) {
     void* memory = std::calloc(1, bytes);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
@@ -27,7 +26,7 @@ void* AllocateZeroed(size_t bytes) {
 }
 
 void FreeZeroed(void* memory, size_t bytes) {
-  if (!IsUntouched(bytes)) return std::free(memory);
+  if (bytes < kMappedBytes) return std::free(memory);
   munmap(memory, bytes);
 }
 

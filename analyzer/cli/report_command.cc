@@ -25,7 +25,6 @@ absl::StatusOr<int> RunReport(const Arguments& arguments) {
   const std::string json = arguments.Value("json"), html = arguments.Value("html");
   options.with_stacks = !html.empty() || arguments.Has("tree");
   options.with_details = !html.empty() || !json.empty();
-  options.is_last = true;
   PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
   if (!html.empty()) PLATEAU_RETURN_IF_ERROR(WriteOutput(html, report::WriteHtmlReport(model)));
   if (!json.empty()) {

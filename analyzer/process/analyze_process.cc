@@ -15,13 +15,13 @@ absl::StatusOr<std::unique_ptr<ProcessAnalysis>> Analyze(const std::string& path
   auto analysis = std::make_unique<ProcessAnalysis>();
   ProcessAnalysis& a = *analysis;
 
-  // Read what the trace defines: modules, call stacks, marks, readings of the ledger. Symbols of the modules
-  // that are called most are read at the same time.
+  // Read what the trace defines: modules, call stacks (equal ones are merged), marks, readings of the ledger.
+  // Symbols of the modules that are called most are read at the same time.
   SymbolsAhead ahead(symbolizer);
   PLATEAU_ASSIGN_OR_RETURN(a.trace, ReadTrace(path, check, options.threads, &ahead));
 
-  // Merge equal call stacks and find the frame that a reader would blame for each.
-  a.sites = MakeSites(&a.trace, options.site_rule, options.threads, symbolizer);
+  // Prepare to find the frame that a reader would blame for each call stack, and its name.
+  a.sites = MakeSites(a.trace, options.site_rule, symbolizer);
 
   // Find the steps, epochs and phases by which everything is counted.
   a.clock = BuildClock(a.trace, options.parent_marks);

@@ -10,7 +10,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/base/other_core.h"
 #include "analyzer/verdict/site_judging.h"
 
 namespace plateau::process {
@@ -119,7 +118,6 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   // Sites are judged while their symbols are read; judging them needs no more than the names of their pools.
   verdict::SiteJudging judging(&input);
   std::jthread helper([&judging] { judging.Work(); });
-  SendToOtherCore(helper.native_handle());
   for (size_t site = 0; site < memory.series->site_count(); ++site) {
     input.site_traits.push_back(memory.series->Traits(site));
   }

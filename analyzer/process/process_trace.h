@@ -34,15 +34,13 @@ struct ProcessSites {
   bool IsOfDevice(size_t site) const { return static_cast<size_t>(pool(site)) >= replay::kPools; }
 };
 
-// Opens the trace and reads all definitions. Equal stacks are not merged yet: MakeSites() does that. Fails
-// only when the file cannot be read; damage inside it is in `definitions.summary`.
+// Opens the trace and reads all definitions; symbols of the modules that matter are read by `ahead` meanwhile.
+// Fails only when the file cannot be read; damage inside it is in `definitions.summary`.
 absl::StatusOr<ProcessTrace> ReadTrace(const std::string& path, reader::Check check, int threads,
                                        SymbolsAhead* ahead);
 
-// Merges equal stacks and finds the frame to blame for each. `trace` and `symbolizer` must outlive the result
-// and stay where they are.
-ProcessSites MakeSites(ProcessTrace* trace, replay::SiteRule rule, int threads,
-                       symbols::Symbolizer* symbolizer);
+// `trace` and `symbolizer` must outlive the result and stay where they are.
+ProcessSites MakeSites(const ProcessTrace& trace, replay::SiteRule rule, symbols::Symbolizer* symbolizer);
 
 }  // namespace plateau::process
 

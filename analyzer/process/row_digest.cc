@@ -4,7 +4,7 @@
 #include <thread>
 #include <tuple>
 
-#include "analyzer/base/other_core.h"
+#include "analyzer/base/work_on_threads.h"
 
 namespace plateau::process {
 namespace {

@@ -6,8 +6,6 @@
 #include <stop_token>
 #include <utility>
 
-#include "analyzer/base/other_core.h"
-
 namespace plateau::process {
 namespace {
 
@@ -37,7 +35,6 @@ void SymbolsAhead::Read(const replay::Definitions& definitions) {
       symbolizer_.ReadAhead(module.path, module.build_id);
     }
   });
-  SendToOtherCore(readers_.back().native_handle());
 }
 
 void SymbolsAhead::Stop() {

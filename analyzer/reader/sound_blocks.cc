@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "analyzer/base/other_core.h"
+#include "analyzer/base/work_on_threads.h"
 #include "preload/trace/decoder.h"
 #include "preload/trace/format.h"
 

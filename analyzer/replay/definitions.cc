@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/base/other_core.h"
 #include "analyzer/base/progress.h"
+#include "analyzer/base/work_on_threads.h"
 #include "analyzer/replay/harvest.h"
 #include "analyzer/replay/left_out_marks.h"
 
@@ -88,13 +88,11 @@ class Collector {
     std::atomic<size_t> next{0};
     WorkOnThreads(static_cast<size_t>(threads), [&](size_t) {
       BlockHarvester harvester(&reader_, &result_.nodes);
-      for (size_t i; (i = next.fetch_add(2)) < blocks.size();) {
-        const bool is_pair = i + 1 < blocks.size();
-        auto [first, second] = harvester.Read(*blocks[i], is_pair ? blocks[i + 1] : nullptr);
-        progress.Add(blocks[i]->header.payload_bytes + (is_pair ? blocks[i + 1]->header.payload_bytes : 0));
+      for (size_t i; (i = next.fetch_add(1)) < blocks.size();) {
+        std::unique_ptr<Harvest> harvest = harvester.Read(*blocks[i]);
+        progress.Add(blocks[i]->header.payload_bytes);
         const std::lock_guard lock(mutex);
-        read[i] = std::move(first);
-        if (is_pair) read[i + 1] = std::move(second);
+        read[i] = std::move(harvest);
         for (; merged < read.size() && read[merged] != nullptr; ++merged) {
           Merge(*blocks[merged], std::move(*read[merged]));
           read[merged].reset();
@@ -167,6 +165,12 @@ class Collector {
     if (on_located_) on_located_(result_);
     result_.nodes.Resize(size_t{last_node_} + 1);
     result_.left_out_marks = DrawLeftOutMarks(groups_, result_.last_tsc, &result_.marks);
+    result_.nodes.MergeEqual();
+    for (TimedMark& mark : result_.marks) {
+      if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
+      const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
+      if (caller != 0) mark.value = caller;
+    }
   }
 
   const reader::TraceReader& reader_;
@@ -181,15 +185,6 @@ class Collector {
 
 }  // namespace
 
-void Definitions::MergeStacks(SettledNodes* settled) {
-  nodes.MergeEqual(settled);
-  for (TimedMark& mark : marks) {
-    if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
-    const uint32_t caller = Canonical(static_cast<uint32_t>(mark.value));
-    if (caller != 0) mark.value = caller;
-  }
-}
-
 const std::string& Definitions::Info(const std::string& key) const {
   static const std::string none;
   // A part may correct what it said: the last one counts.
@@ -200,10 +195,8 @@ const std::string& Definitions::Info(const std::string& key) const {
 }
 
 absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads,
-                                               const LocatedFunction& on_located, MergeStacks when) {
-  Definitions definitions = Collector(reader, on_located).Run(threads);
-  if (when == MergeStacks::kNow) definitions.MergeStacks();
-  return definitions;
+                                               const LocatedFunction& on_located) {
+  return Collector(reader, on_located).Run(threads);
 }
 
 }  // namespace plateau::replay

@@ -85,7 +85,7 @@ struct PageRun {
 };
 
 struct Definitions {
-  StackNodes nodes;                 // those of equal paths merged, after MergeStacks()
+  StackNodes nodes;                 // those of equal paths are merged
   std::vector<Location> locations;  // by location id
   std::vector<Module> modules;      // by module id
   std::vector<CodeObject> codes;    // by code id
@@ -106,8 +106,6 @@ struct Definitions {
 
   static constexpr uint64_t kArenaGranuleBytes = 256 * 1024;
 
-  // Once, before nodes and the callers of marks are looked at. See StackNodes::MergeEqual().
-  void MergeStacks(SettledNodes* settled = nullptr);
   uint32_t Canonical(uint32_t node) const { return nodes.Canonical(node); }
   // The value of the first info record with that key, or "".
   const std::string& Info(const std::string& key) const;
@@ -117,12 +115,9 @@ struct Definitions {
 // are: what they are made of can be looked up while the rest is read. Never when there is but one core.
 using LocatedFunction = std::function<void(const Definitions&)>;
 
-enum class MergeStacks : uint8_t { kNow, kLater };
-
-// `threads` 0: as many as the machine has. When equal stacks are merged later, that is for the caller to do.
+// With 0 `threads` there are as many as the machine has.
 absl::StatusOr<Definitions> CollectDefinitions(const reader::TraceReader& reader, int threads = 0,
-                                               const LocatedFunction& on_located = nullptr,
-                                               MergeStacks when = MergeStacks::kNow);
+                                               const LocatedFunction& on_located = nullptr);
 
 }  // namespace plateau::replay
 

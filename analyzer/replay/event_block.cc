@@ -10,12 +10,6 @@ namespace plateau::replay {
 
 using trace::RecordKind;
 
-namespace {
-
-constexpr size_t kMostMadeReady = 1 << 17;  // twice the events of a block that a shim wrote
-
-}  // namespace
-
 absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader::BlockRef& ref) {
   stream_ = ref.header.stream;
   last_tsc_ = ref.header.last_tsc;
@@ -26,8 +20,6 @@ absl::Status EventBlock::Decode(const reader::TraceReader& reader, const reader:
   PLATEAU_RETURN_IF_ERROR(reader.Load(ref, &bytes_));
   // Room for what the block might hold at most: a record has a byte at least and is one event or none.
   if (room_.size() < bytes_.payload.size()) room_ = ZeroedArray<Event>(bytes_.payload.size());
-  // A damaged header may promise more than there is.
-  room_.ReachAll(std::min<size_t>({ref.header.record_count, room_.size(), kMostMadeReady}));
   stamps_.push_back({0, bytes_.header.first_tsc});
   using Walk = trace::RecordReader::Walk;
   if (trace::IsHeapOnly(bytes_.header)) {  // no nodes to be passed by

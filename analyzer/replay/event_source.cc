@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/replay/block_damage.h"
+#include "analyzer/replay/harvest.h"
 
 namespace plateau::replay {
 

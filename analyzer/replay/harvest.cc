@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "analyzer/replay/block_damage.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/base/human_units.h"
 #include "preload/trace/varint.h"
 
 namespace plateau::replay {
@@ -25,6 +26,26 @@ void AddRuns(std::string_view packed, std::vector<PageRun>* runs) {
     if (p == nullptr || gap > kMaxPage || count > kMaxPage || page + gap + count > kMaxPage) break;
     if (count > 0) runs->push_back({page + gap, count});
     page += gap + count;
+  }
+}
+
+bool IsHeapOnly(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kAlloc:
+    case RecordKind::kFree:
+    case RecordKind::kFreeIn:
+    case RecordKind::kTime:
+    case RecordKind::kMap:
+    case RecordKind::kUnmap:
+    case RecordKind::kRemap:
+    case RecordKind::kBreak:
+    case RecordKind::kDevice:
+    case RecordKind::kTensor:
+    case RecordKind::kTensorGone:
+    case RecordKind::kReallocCancel:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -103,113 +124,79 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
 
 }  // namespace
 
-void BlockHarvester::BlockWalk::Begin(const reader::BlockRef& ref) {
-  ref_ = &ref;
-  harvest_ = std::make_unique<Harvest>();
-  records_.reset();
-  const absl::Status status = reader_.Load(ref, &block_);
-  harvest_->is_loaded = status.ok();
-  is_over_ = !status.ok();
-  if (is_over_) return CountUnloadable(ref, status, &harvest_->damage);
-  records_ = std::make_unique<trace::RecordReader>(block_.header, block_.payload);
-  harvest_->last_tsc = ref.header.last_tsc;
-}
-
-std::unique_ptr<Harvest> BlockHarvester::BlockWalk::End() {
-  if (records_ != nullptr) {
-    harvest_->unknown_records += records_->unknown_records();
-    if (records_->damaged()) CountUnreadable(reader_, *ref_, records_->offset(), &harvest_->damage);
+std::unique_ptr<Harvest> BlockHarvester::Read(const reader::BlockRef& ref) {
+  auto harvest = std::make_unique<Harvest>();
+  if (const absl::Status status = reader_.Load(ref, &block_); !status.ok()) {
+    harvest->is_loaded = false;
+    CountUnloadable(ref, status, &harvest->damage);
+    return harvest;
   }
-  return std::move(harvest_);
-}
-
-template <typename Join>
-[[gnu::always_inline]] inline void BlockHarvester::BlockWalk::PassBoth(BlockWalk* a, BlockWalk* b) {
-  const uint64_t passed = trace::RecordReader::PassBoth<Join>(a->records_.get(), b->records_.get());
-  for (BlockWalk* walk : {a, b}) {
-    walk->harvest_->records += passed;
-    walk->harvest_->events += passed;
-  }
-}
-
-void BlockHarvester::BlockWalk::TakeOne() {
-  if (records_->IsPassable()) return;
-  trace::HotRecord hot;
-  if (!records_->NextHot(&hot)) {
-    if (!TakeNodes()) TakeOther();
-    return;
-  }
-  ++harvest_->records;
-  ++harvest_->events;
-  if (hot.kind == RecordKind::kAllocIn) harvest_->granules.Add(hot.address);
-  harvest_->last_tsc = std::max(harvest_->last_tsc, hot.tsc);
-}
-
-template <typename Join>
-[[gnu::always_inline]] inline void BlockHarvester::BlockWalk::TakeRest() {
-  while (!is_over_) {
-    uint64_t passed = 0, last_tsc = 0;
-    records_->TakeHotBy<Join, trace::RecordReader::Walk::kTimes>([&](const trace::HotRecord& hot) {
-      ++passed;
-      if (hot.kind == RecordKind::kAllocIn) harvest_->granules.Add(hot.address);
+  harvest->last_tsc = ref.header.last_tsc;
+  trace::RecordReader records(block_.header, block_.payload);
+  while (true) {
+    uint64_t events = 0, last_tsc = 0;
+    records.TakeHot<trace::RecordReader::Walk::kTimes>([&](const trace::HotRecord& hot) {
+      ++events;
+      if (hot.kind == RecordKind::kAllocIn) harvest->granules.Add(hot.address);
       last_tsc = hot.tsc;
     });
-    harvest_->records += passed;
-    harvest_->events += passed;
-    harvest_->last_tsc = std::max(harvest_->last_tsc, last_tsc);
-    if (!TakeNodes()) TakeOther();
+    harvest->records += events;
+    harvest->events += events;
+    harvest->last_tsc = std::max(harvest->last_tsc, last_tsc);
+    if (TakeNodes(&records, harvest.get())) continue;
+    if (!records.Next(&record_)) break;
+    ++harvest->records;
+    HarvestRecord(record_, ref.header.stream, harvest.get());
+    harvest->last_tsc = std::max(harvest->last_tsc, record_.tsc);
   }
+  harvest->unknown_records += records.unknown_records();
+  if (records.damaged()) CountUnreadable(reader_, ref, records.offset(), &harvest->damage);
+  return harvest;
 }
 
-// Those up to the next other record; false when there was none.
-bool BlockHarvester::BlockWalk::TakeNodes() {
+bool BlockHarvester::TakeNodes(trace::RecordReader* records, Harvest* harvest) {
   uint64_t nodes = 0;
   uint32_t last_node = 0;
-  records_->TakeNodes([&](const trace::NodeRecord& node) {
+  records->TakeNodes([&](const trace::NodeRecord& node) {
     ++nodes;
     if (nodes_.Define(node.node, node.parent, node.location)) last_node = std::max(last_node, node.node);
   });
-  harvest_->records += nodes;
-  harvest_->last_node = std::max(harvest_->last_node, last_node);
+  harvest->records += nodes;
+  harvest->last_node = std::max(harvest->last_node, last_node);
   return nodes > 0;
 }
 
-void BlockHarvester::BlockWalk::TakeOther() {
-  if (!records_->Next(&record_)) {
-    is_over_ = true;
-    return;
-  }
-  ++harvest_->records;
-  HarvestRecord(record_, ref_->header.stream, harvest_.get());
-  harvest_->last_tsc = std::max(harvest_->last_tsc, record_.tsc);
+// ---- Damage ----
+
+void CountUnloadable(const reader::BlockRef& ref, const absl::Status& status, reader::ReadSummary* summary) {
+  ++summary->damaged_blocks;
+  summary->damaged_bytes += ref.header.payload_bytes;
+  summary->Note(std::string(status.message()));
 }
 
-template <typename Join>
-[[gnu::always_inline]] inline void BlockHarvester::ReadAll() {
-  auto& [a, b] = walks_;
-  while (!a.is_over() && !b.is_over()) {
-    BlockWalk::PassBoth<Join>(&a, &b);
-    a.TakeOne();
-    b.TakeOne();
-  }
-  a.TakeRest<Join>();
-  b.TakeRest<Join>();
+void CountUnreadable(const reader::TraceReader& reader, const reader::BlockRef& ref, size_t record_offset,
+                     reader::ReadSummary* summary) {
+  ++summary->damaged_records;
+  summary->Note(absl::StrCat(reader.path(), ": block at offset ", ref.offset, ": record at byte ",
+                             record_offset, " cannot be read; the rest of the block is skipped"));
 }
 
-PLATEAU_FOR_BMI2 void BlockHarvester::ReadAllByPext() { ReadAll<trace::JoinByPext>(); }
-
-std::array<std::unique_ptr<Harvest>, 2> BlockHarvester::Read(const reader::BlockRef& first,
-                                                             const reader::BlockRef* second) {
-  walks_[0].Begin(first);
-  if (second != nullptr) walks_[1].Begin(*second);
-  if (trace::HasPext()) {
-    ReadAllByPext();
-  } else {
-    ReadAll<trace::JoinByShifts>();
-  }
-  std::array<std::unique_ptr<Harvest>, 2> harvests = {walks_[0].End(), nullptr};
-  if (second != nullptr) harvests[1] = walks_[1].End();
-  return harvests;
+void CountDamage(const reader::TraceReader& reader, const reader::BlockRef& ref,
+                 reader::ReadSummary* summary) {
+  reader::LoadedBlock block;
+  if (const absl::Status status = reader.Load(ref, &block); !status.ok())
+    return CountUnloadable(ref, status, summary);
+  trace::RecordReader records(block.header, block.payload);
+  trace::Record record;
+  uint64_t definitions = 0;
+  while (records.Next(&record)) definitions += !IsHeapOnly(record.kind);
+  summary->unknown_records += records.unknown_records();
+  if (records.damaged()) CountUnreadable(reader, ref, records.offset(), summary);
+  if (definitions == 0) return;
+  if (!records.damaged()) ++summary->damaged_records;
+  summary->Note(absl::StrCat(reader.path(), ": block at offset ", ref.offset, ": ",
+                             Counted(definitions, "record"),
+                             " that its header says are not there; they are not used"));
 }
 
 }  // namespace plateau::replay

@@ -1,7 +1,4 @@
 // The first pass over the blocks of a trace: takes what they define, and counts the rest.
-//
-// Events are passed by, two blocks at a time: where a record ends must be known before the next one can be
-// looked at, and while one block waits for that the other goes on.
 #ifndef PLATEAU_ANALYZER_REPLAY_HARVEST_H_
 #define PLATEAU_ANALYZER_REPLAY_HARVEST_H_
 
@@ -13,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "analyzer/reader/read_summary.h"
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions.h"
@@ -40,7 +38,7 @@ class Granules {
 
 // What one block contributes.
 struct Harvest {
-  // Of a block that is left to the second pass, which tells when it cannot be read.
+  // For a block that is left to the second pass, which tells when it cannot be read.
   static Harvest OfHeader(const trace::BlockHeader& header) {
     Harvest harvest;
     harvest.last_tsc = header.last_tsc;
@@ -70,54 +68,41 @@ struct Harvest {
   reader::ReadSummary damage;
 };
 
-// Reads blocks, one pair after the other. Not thread-safe: each thread has its own.
+// Reads blocks, one after the other. Not thread-safe: each thread has its own.
 class BlockHarvester {
  public:
   // Both must outlive this object. Stack nodes go where they belong at once.
-  BlockHarvester(const reader::TraceReader* reader, StackNodes* nodes)
-      : walks_{BlockWalk(reader, nodes), BlockWalk(reader, nodes)} {}
+  BlockHarvester(const reader::TraceReader* reader, StackNodes* nodes) : reader_(*reader), nodes_(*nodes) {}
 
-  // `second` may be null, and its harvest is then.
-  std::array<std::unique_ptr<Harvest>, 2> Read(const reader::BlockRef& first, const reader::BlockRef* second);
+  std::unique_ptr<Harvest> Read(const reader::BlockRef& ref);
 
  private:
-  // Where we are in a block.
-  class BlockWalk {
-   public:
-    BlockWalk(const reader::TraceReader* reader, StackNodes* nodes) : reader_(*reader), nodes_(*nodes) {}
+  // Takes stack nodes up to the next other record; false when there was none.
+  bool TakeNodes(trace::RecordReader* records, Harvest* harvest);
 
-    void Begin(const reader::BlockRef& ref);
-    std::unique_ptr<Harvest> End();
-
-    bool is_over() const { return is_over_; }
-    // Passes by what is of no interest in both.
-    template <typename Join>
-    static void PassBoth(BlockWalk* a, BlockWalk* b);
-    // Takes what PassBoth() does not pass by, if that is next.
-    void TakeOne();
-    template <typename Join>
-    void TakeRest();
-
-   private:
-    bool TakeNodes();
-    void TakeOther();
-
-    const reader::TraceReader& reader_;
-    StackNodes& nodes_;
-    const reader::BlockRef* ref_ = nullptr;
-    reader::LoadedBlock block_;
-    std::unique_ptr<trace::RecordReader> records_;
-    trace::Record record_;
-    std::unique_ptr<Harvest> harvest_;
-    bool is_over_ = true;
-  };
-
-  template <typename Join>
-  void ReadAll();
-  PLATEAU_FOR_BMI2 void ReadAllByPext();
-
-  std::array<BlockWalk, 2> walks_;
+  const reader::TraceReader& reader_;
+  StackNodes& nodes_;
+  reader::LoadedBlock block_;
+  trace::Record record_;
 };
+
+// ---- Damage ----
+//
+// Blocks whose records cannot be read are counted, with a note about each, by the pass that reads them first.
+// The first pass leaves out blocks that say they have events of the heap alone, so their damage is found by
+// the second, which hands it on in ReplayResult::damage.
+
+// TraceReader::Load() failed with `status`.
+void CountUnloadable(const reader::BlockRef& ref, const absl::Status& status, reader::ReadSummary* summary);
+
+// The record at byte `record_offset` of the payload, and all that follow it, cannot be read.
+void CountUnreadable(const reader::TraceReader& reader, const reader::BlockRef& ref, size_t record_offset,
+                     reader::ReadSummary* summary);
+
+// Reads a block that IsHeapOnly() once more to say what is wrong with it; nothing may be. Definitions in it
+// were not collected: they count as damage.
+void CountDamage(const reader::TraceReader& reader, const reader::BlockRef& ref,
+                 reader::ReadSummary* summary);
 
 }  // namespace plateau::replay
 

@@ -10,6 +10,9 @@ namespace {
 constexpr size_t kIndexDistance = 24;
 constexpr size_t kRowDistance = 12;
 
+// How many runs of deaths, and how many sampled changes, are reported together.
+constexpr size_t kMostReported = 256;
+
 }  // namespace
 
 HeapAccounts::HeapAccounts(const reader::TraceReader& reader, const Definitions* definitions,
@@ -149,7 +152,7 @@ Change HeapAccounts::ChangeOf(PackedObject object) const {
 }
 
 void HeapAccounts::ApplyOne(const Change& change, const ChangeBatch& batch) {
-  if (change.kind > ChangeKind::kShrunk) return Other(change, batch);
+  if (change.kind > ChangeKind::kShrunk) return ApplyOther(change, batch);
   const bool is_birth = change.kind <= ChangeKind::kGrown;
   const bool is_object = change.kind == ChangeKind::kBorn || change.kind == ChangeKind::kDied;
   const uint32_t birth = is_birth ? bucket_ : change.birth;
@@ -170,13 +173,14 @@ void HeapAccounts::ApplyOne(const Change& change, const ChangeBatch& batch) {
   }
 }
 
-const uint64_t* HeapAccounts::ShowPlain(const uint64_t* c, const uint64_t* end) {
+const uint64_t* HeapAccounts::ListPlain(const uint64_t* c, const uint64_t* end) {
   const bool is_large = stacks_.is_large();
   for (; c != end && PackedObject(*c).is_plain(); ++c) {
     if (is_large) PrefetchBehind(c, end);
     const PackedObject object(*c);
-    Show(ChangeOf(object),
-         {.bytes = object.bytes(), .object_bytes = object.bytes(), .label = eras_[object.era()].label});
+    ReportRetained(
+        ChangeOf(object),
+        {.bytes = object.bytes(), .object_bytes = object.bytes(), .label = eras_[object.era()].label});
   }
   return c;
 }
@@ -185,7 +189,7 @@ void HeapAccounts::Apply(const ChangeBatch& batch) {
   stacks_.rows().MakeRoomForPeaks(batch.size);
   const uint64_t* const end = batch.words.get() + batch.size;
   for (const uint64_t* c = batch.words.get(); c != end;) {
-    c = is_listing_ ? ShowPlain(c, end) : ApplyPlain(c, end);
+    c = is_listing_ ? ListPlain(c, end) : ApplyPlain(c, end);
     if (c == end) break;
     const PackedObject object(*c);
     if (object.is_plain()) {
@@ -203,7 +207,7 @@ inline void HeapAccounts::AddToPool(Pool pool, double bytes) {
   level.peak_bytes = std::max(level.peak_bytes, level.live_bytes);
 }
 
-void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
+void HeapAccounts::ApplyOther(const Change& change, const ChangeBatch& batch) {
   const uint64_t bytes = batch.BytesOf(change);
   switch (change.kind) {
     case ChangeKind::kPoolGrew:
@@ -224,7 +228,7 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
       break;
     }
     case ChangeKind::kRetained:
-      Show(change, batch.details[change.bytes]);
+      ReportRetained(change, batch.details[change.bytes]);
       break;
     case ChangeKind::kPlaced:
       options_.on_snapshot(change.birth,
@@ -240,7 +244,7 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
       break;
     }
     case ChangeKind::kFold:
-      Fold(batch.folds[change.bytes]);
+      ApplyFolded(batch.folds[change.bytes]);
       break;
     case ChangeKind::kEra:
       if (change.bytes >= eras_.size()) eras_.resize(change.bytes + 1);
@@ -253,6 +257,62 @@ void HeapAccounts::Other(const Change& change, const ChangeBatch& batch) {
     default:  // amounts, which Apply() knows
       break;
   }
+}
+
+// ---- What the observer is told: sums of sites, runs of deaths, sampled changes ----
+
+SiteTally* HeapAccounts::TallyFor(const SampledChange& change) {
+  if (observer_ == nullptr) return nullptr;
+  SiteTally& tally = tallies_[change.site];
+  const bool begins_sampling = change.weight != 1 && !tally.is_sampled;
+  if (begins_sampling) {  // with what is there now, and nothing that comes later
+    ReportDeaths();
+    ReportTally(change.site);
+    tally.is_sampled = true;
+  }
+  if (!tally.is_listed) {
+    tally.is_listed = true;
+    touched_.push_back(change.site);
+  }
+  tally.is_plain = !tally.is_sampled;
+  if (tally.is_sampled) {
+    sampled_.push_back(change);
+    if (begins_sampling || sampled_.size() >= kMostReported) ReportSampled();
+  }
+  const bool is_old = !change.is_birth && change.birth != bucket_;
+  if (is_old && change.birth != tally.run_birth) {
+    if (tally.has_run()) deaths_.push_back({tally.run, change.site, tally.run_birth});
+    tally.BeginRun(change.birth);
+    if (deaths_.size() >= kMostReported) ReportDeaths();
+  }
+  return &tally;
+}
+
+void HeapAccounts::ReportTally(uint32_t site) {
+  if (!tallies_[site].is_listed) return;
+  observer_->OnTally(site, tallies_[site], bucket_);
+  tallies_[site].Clear();
+}
+
+void HeapAccounts::ReportDeaths() {
+  if (!deaths_.empty()) observer_->OnDeaths(deaths_, bucket_);
+  deaths_.clear();
+}
+
+void HeapAccounts::ReportSampled() {
+  if (!sampled_.empty()) observer_->OnSampled(sampled_, bucket_);
+  sampled_.clear();
+}
+
+void HeapAccounts::ReportAll() {
+  if (observer_ == nullptr) return;
+  ReportDeaths();
+  ReportSampled();
+  for (const uint32_t site : touched_) {
+    ReportTally(site);
+    tallies_[site].is_listed = false;
+  }
+  touched_.clear();
 }
 
 // ---- Time ----
@@ -274,7 +334,7 @@ void HeapAccounts::Tick(uint64_t tsc) {
 }
 
 void HeapAccounts::CloseBucket() {
-  TellObserver();
+  ReportAll();
   BucketLevel& level = result_.buckets[bucket_];
   level.live_bytes = live_bytes_;
   level.live_peak_bytes = std::max(bucket_peak_, live_bytes_);
@@ -313,7 +373,7 @@ ReplayResult HeapAccounts::Finish() {
   return std::move(result_);
 }
 
-void HeapAccounts::Show(const Change& change, const ChangeDetail& detail) {
+void HeapAccounts::ReportRetained(const Change& change, const ChangeDetail& detail) {
   const uint32_t row = RowOf(change.pool, change.stack);
   const double p = rates_.Probability(change.rate, detail.bytes);
   options_.on_retained({row, stacks_.rows().site(row), change.birth, static_cast<double>(detail.bytes) / p,
@@ -322,7 +382,7 @@ void HeapAccounts::Show(const Change& change, const ChangeDetail& detail) {
 }
 
 // Totals of a bucket that may be over: its level is put right in the end.
-void HeapAccounts::Fold(const FoldedPart& part) {
+void HeapAccounts::ApplyFolded(const FoldedPart& part) {
   const uint32_t row = RowOf(Pool::kHeap, part.stack);
   const StackRows& rows = stacks_.rows();
   FoldedPart p = part;
@@ -333,9 +393,9 @@ void HeapAccounts::Fold(const FoldedPart& part) {
   if (observer_ != nullptr) {
     // The totals come after all that was recorded one by one.
     const uint32_t site = rows.site(row);
-    TellDeaths();
-    TellSampled();
-    TellTally(site);
+    ReportDeaths();
+    ReportSampled();
+    ReportTally(site);
     const double mean_bytes = p.alloc_count > 0 ? p.alloc_bytes / p.alloc_count : 0;
     const double weight = rates_.Weight(rates_.current(), static_cast<uint64_t>(mean_bytes));
     tallies_[site].is_sampled |= weight > 1;

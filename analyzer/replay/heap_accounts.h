@@ -1,6 +1,6 @@
 // The second half of the replay: keeps score of the changes per stack, site, bucket and pool.
 //
-// Calls everything in ReplayOptions (sites, observer, retained objects, device events) from the thread that
+// It calls everything in ReplayOptions (sites, observer, retained objects, device events) from the thread that
 // calls Apply(). Memory: stacks and buckets. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_ACCOUNTS_H_
 #define PLATEAU_ANALYZER_REPLAY_HEAP_ACCOUNTS_H_
@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "analyzer/reader/trace_reader.h"
+#include "analyzer/replay/change_queue.h"
 #include "analyzer/replay/definitions.h"
-#include "analyzer/replay/heap_change.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/replay/live_object.h"
 #include "analyzer/replay/rate_table.h"
 #include "analyzer/replay/site_tally.h"
-#include "analyzer/replay/stack_index.h"
+#include "analyzer/replay/stack_rows.h"
 
 namespace plateau::replay {
 
@@ -31,7 +31,7 @@ class HeapAccounts {
   ReplayResult Finish();
 
  private:
-  // What of an era counts here.
+  // The part of an era that counts here.
   struct BornIn {
     uint32_t birth;
     uint16_t source;  // SourceOf() its pool and rate
@@ -51,7 +51,7 @@ class HeapAccounts {
                          [this](Pool p, uint32_t canonical) { return NewSite(p, canonical); });
   }
   uint32_t NewSite(Pool pool, uint32_t node);
-  // What all rows hold, and those of one pool: in registers while a run of changes lasts.
+  // Keeps what all rows hold, and those of one pool, in registers while a run of changes lasts.
   class Levels;
   // Applies words from `begin` on as long as they are plain objects of one pool and need nothing but
   // additions, as nearly all do. Returns the first other one.
@@ -64,27 +64,27 @@ class HeapAccounts {
   [[gnu::always_inline]] bool TryBorn(uint32_t row, uint32_t bytes, Levels* levels);
   template <bool kIsObserved>
   [[gnu::always_inline]] bool TryDied(uint32_t row, uint32_t bytes, uint32_t birth, Levels* levels);
-  // What the word of a plain object says.
+  // The change that the word of a plain object stands for.
   Change ChangeOf(PackedObject object) const;
-  // Shows the objects that words from `begin` on list. Returns the first word that is none.
-  const uint64_t* ShowPlain(const uint64_t* begin, const uint64_t* end);
-  // Loads what words some places behind `c` need.
+  // Reports the retained objects that words from `begin` on list. Returns the first word that is no object.
+  const uint64_t* ListPlain(const uint64_t* begin, const uint64_t* end);
+  // Loads what words some places behind `c` need into the cache.
   [[gnu::always_inline]] void PrefetchBehind(const uint64_t* c, const uint64_t* end);
   // Applies any change.
   void ApplyOne(const Change& change, const ChangeBatch& batch);
   void AddToPool(Pool pool, double bytes);
 
-  // The tally of a site, for a change that is about to be added to it. Not for ApplyPlain().
+  // The tally of a site, for a change that is about to be added to it; ApplyPlain() has a quicker way.
   // Null when nobody observes.
   SiteTally* TallyFor(const SampledChange& change);
-  // Tell the observer what there is to tell of one site, of all.
-  void TellTally(uint32_t site);
-  void TellObserver();
-  void TellDeaths();
-  void TellSampled();
-  void Other(const Change& change, const ChangeBatch& batch);
-  void Show(const Change& change, const ChangeDetail& detail);
-  void Fold(const FoldedPart& part);
+  // Tell the observer the tally of one site, or everything.
+  void ReportTally(uint32_t site);
+  void ReportAll();
+  void ReportDeaths();
+  void ReportSampled();
+  void ApplyOther(const Change& change, const ChangeBatch& batch);
+  void ReportRetained(const Change& change, const ChangeDetail& detail);
+  void ApplyFolded(const FoldedPart& part);
   void AddLateLevels();
 
   const Definitions& definitions_;
@@ -93,10 +93,10 @@ class HeapAccounts {
   ReplayResult result_;
   StackIndex stacks_;
   bool has_retained_ = false;
-  bool is_listing_ = false;   // words are what is retained
+  bool is_listing_ = false;   // words list what is retained
   std::vector<BornIn> eras_;  // by number
   ReplayObserver* observer_;
-  // What the observer is to be told, all of this bucket.
+  // What the observer will be told, all of this bucket.
   std::vector<SiteTally> tallies_;  // by site
   std::vector<uint32_t> touched_;   // sites whose tallies have changes
   std::vector<DeathRun> deaths_;
@@ -104,11 +104,11 @@ class HeapAccounts {
   uint32_t bucket_ = 0;
   LateLevels late_;
   double folded_events_ = 0;
-  double live_bytes_ = 0;    // of all rows
-  double peak_bytes_ = 0;    // most that ever was
-  double high_bytes_ = 0;    // and since the last tick
-  double reading_peak_ = 0;  // most before that tick, since the last reading
-  double bucket_peak_ = 0;   // and since the bucket began
+  double live_bytes_ = 0;    // of all rows, now
+  double peak_bytes_ = 0;    // the most of the whole run
+  double high_bytes_ = 0;    // the most since the last tick
+  double reading_peak_ = 0;  // the most from the last reading to the last tick
+  double bucket_peak_ = 0;   // the most from the begin of the bucket to the last tick
   double tensor_bytes_ = 0;
   double tensor_count_ = 0;
   size_t ledger_next_ = 0;

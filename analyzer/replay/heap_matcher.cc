@@ -29,8 +29,8 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
 
 // ---- Objects ----
 
-void HeapMatcher::BeBornAnew(const Event& e, Births* births, PackedObject* object) {
-  *object = PackedObject();  // whoever looks into the table meanwhile finds nothing there
+void HeapMatcher::AppendBirthOfAny(const Event& e, Births* births, PackedObject* object) {
+  *object = PackedObject();  // so that ReuseEras() finds nothing there meanwhile
   BeginEra(births);
   const Era& era = births->era;
   const LiveObject born{BytesOf(e), block_->StackOf(e), era.birth, era.rate, era.flags, era.pool};
@@ -51,7 +51,7 @@ void HeapMatcher::End(const LiveObject& object, const Parts* parts) {
   }
 }
 
-// Ends an object that is in the table; its place is the caller's to reuse or erase.
+// Ends an object that is in the table; the caller reuses or erases its place.
 void HeapMatcher::EndLive(uint64_t address, PackedObject packed) {
   const LiveObject object = TakeOut(packed);
   if (object.Has(kObjectTensor)) AppendTag(object, false);
@@ -89,7 +89,7 @@ void HeapMatcher::MakeRoomAt(const Event& e, PackedObject object) {
   if (is_multi_stream_) late_.Add(e.address, block_->stream(), now_, LatestTime(e));
 }
 
-// By a free that came too early and was counted as unknown.
+// Ends an object by a free that came too early and was counted as unknown.
 void HeapMatcher::EndDoomed(uint64_t address, PackedObject object) {
   --totals_.unknown_frees;
   ++totals_.late_frees;
@@ -112,15 +112,15 @@ template <bool kMany>
 [[gnu::always_inline]] inline void HeapMatcher::Alloc(const Event& e, const LiveTable::Hint& hint) {
   if (e.address == 0) return;
   PackedObject* const object = live_.PlaceFor(e.address, hint, [&](PackedObject old) { MakeRoomAt(e, old); });
-  BeBorn(e, &heap_births_, object);
+  AppendBirth(e, &heap_births_, object);
   if (kMany && !waiting_.empty()) [[unlikely]]
     CheckDoomed(e, object);
 }
 
-void HeapMatcher::AllocAnew(const Event& e) {
+void HeapMatcher::AllocOfAnySize(const Event& e) {
   if (e.address == 0) return;
   PackedObject* const object = MakeRoom(e);
-  BeBornAnew(e, &heap_births_, object);
+  AppendBirthOfAny(e, &heap_births_, object);
   CheckDoomed(e, object);
 }
 
@@ -130,7 +130,7 @@ void HeapMatcher::NoteUnknownFree(const Event& e) {
 }
 
 // A free of an object that may be doomed: the one that waited ends it, this one may still find a later one.
-void HeapMatcher::WaitInTurn(const Event& e) {
+void HeapMatcher::QueueFree(const Event& e) {
   if (!waiting_.TakeBefore(e.address, LatestTime(e))) return;
   waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
 }
@@ -141,7 +141,7 @@ template <bool kMany>
   if (spot.object == nullptr) [[unlikely]]
     return;
   if (spot.object->is_plain()) [[likely]] {
-    DiePlainly(*spot.object);
+    AppendPlainDeath(*spot.object);
   } else {
     EndLive(e.address, *spot.object);
   }
@@ -154,14 +154,14 @@ template <bool kMany>
   if (e.address == 0) return;
   PackedObject* const object =
       python_.PlaceFor(e.address, hint, [&](PackedObject old) { End(TakeOut(old), nullptr); });
-  BeBorn(e, &python_births_, object);
+  AppendBirth(e, &python_births_, object);
 }
 
-void HeapMatcher::AllocInAnew(const Event& e) {
+void HeapMatcher::AllocInOfAnySize(const Event& e) {
   if (e.address == 0) return;
   PackedObject* const object =
       python_.PlaceFor(e.address, {}, [&](PackedObject old) { End(TakeOut(old), nullptr); });
-  BeBornAnew(e, &python_births_, object);
+  AppendBirthOfAny(e, &python_births_, object);
 }
 
 [[gnu::always_inline]] inline void HeapMatcher::FreeIn(const Event& e, const LiveTable::Hint& hint) {
@@ -171,11 +171,95 @@ void HeapMatcher::AllocInAnew(const Event& e) {
     return;
   }
   if (spot.object->is_plain()) [[likely]] {
-    DiePlainly(*spot.object);
+    AppendPlainDeath(*spot.object);
   } else {
     End(TakeOut(*spot.object), nullptr);
   }
   python_.Erase(spot);
+}
+
+// ---- Realloc: two events that are one object, which may have several births ----
+
+void HeapMatcher::BeginRealloc(const Event& e) {
+  Limbo& limbo = limbo_[block_->stream()];
+  EndLimbo(&limbo);
+  const LiveTable::Spot spot = is_multi_stream_ ? FreedObject<true>(e, {}) : FreedObject<false>(e, {});
+  if (spot.object == nullptr) return;
+  limbo.is_valid = true;
+  limbo.address = e.address;
+  limbo.object = TakeOut(*spot.object);
+  limbo.parts.clear();
+  if (limbo.object.Has(kObjectParts)) {
+    const auto it = parts_.find(e.address);
+    limbo.parts = std::move(it->second);
+    parts_.erase(it);
+  }
+  live_.Erase(spot);
+}
+
+// A realloc whose second half never came (lost, or damage): the object is gone.
+void HeapMatcher::EndLimbo(Limbo* limbo) {
+  if (!limbo->is_valid) return;
+  limbo->is_valid = false;
+  End(limbo->object, limbo->parts.empty() ? nullptr : &limbo->parts);
+}
+
+void HeapMatcher::CancelRealloc() {
+  Limbo& limbo = limbo_[block_->stream()];
+  if (!limbo.is_valid) return;
+  const LiveTable::Place place = live_.FindOrAdd(limbo.address);
+  if (!place.is_new) return EndLimbo(&limbo);
+  limbo.is_valid = false;
+  *place.object = packer_.Pack(limbo.object);
+  if (!limbo.parts.empty()) parts_[limbo.address] = std::move(limbo.parts);
+}
+
+void HeapMatcher::FinishRealloc(const Event& e) {
+  const uint64_t bytes = BytesOf(e);
+  Limbo& limbo = limbo_[block_->stream()];
+  const bool is_exact = limbo.is_valid && rates_.Probability(limbo.object.rate, limbo.object.bytes) == 1 &&
+                        rates_.Probability(rates_.current(), bytes) == 1;
+  if (!is_exact || e.address == 0) {
+    EndLimbo(&limbo);
+    return AllocOfAnySize(e);
+  }
+  limbo.is_valid = false;
+  const LiveObject object = limbo.object;
+  Parts& parts = limbo.parts;  // in place: most have one, and the memory for it is there
+  if (parts.empty()) parts.push_back({object.stack, object.birth, object.bytes});
+  Resize(object, bytes, block_->StackOf(e), &parts);
+  PackedObject* const place = MakeRoom(e);
+  const bool has_parts = parts.size() > 1;
+  const auto kept = static_cast<uint8_t>(object.flags & ~(kObjectParts | kObjectDoomed));
+  const uint8_t flags = has_parts ? kept | kObjectParts : kept;
+  *place = packer_.Pack({bytes, object.stack, object.birth, rates_.current(), flags, object.pool});
+  CheckDoomed(e, place);
+  if (has_parts) parts_[e.address] = std::move(parts);
+  parts.clear();
+}
+
+// Growth is born now; shrinking ends the youngest bytes.
+void HeapMatcher::Resize(const LiveObject& object, uint64_t bytes, uint32_t stack, Parts* parts) {
+  if (bytes > object.bytes) {
+    const uint64_t growth = bytes - object.bytes;
+    Append(ChangeKind::kGrown, Pool::kHeap, stack, bucket_, growth, kNotSampled);
+    Part& youngest = parts->back();
+    if (youngest.birth == bucket_ &&
+        definitions_.Canonical(youngest.stack) == definitions_.Canonical(stack)) {
+      youngest.bytes += growth;
+    } else {
+      parts->push_back({stack, bucket_, growth});
+    }
+    return;
+  }
+  for (uint64_t excess = object.bytes - bytes; excess > 0;) {
+    Part& youngest = parts->back();
+    const uint64_t cut = std::min(excess, youngest.bytes);
+    Append(ChangeKind::kShrunk, Pool::kHeap, youngest.stack, youngest.birth, cut, kNotSampled);
+    youngest.bytes -= cut;
+    excess -= cut;
+    if (youngest.bytes == 0 && parts->size() > 1) parts->pop_back();
+  }
 }
 
 // ---- Events ----
@@ -198,11 +282,11 @@ void HeapMatcher::Match(const EventRun& run) {
   }
 }
 
-// The time is that of all events, so it is looked at once.
+// All events have the same time, so it is looked at once.
 template <bool kMany>
 void HeapMatcher::MatchAll(const Event* begin, const Event* end, const Event* block_end) {
   if (now_ >= next_tick_) Tick(now_);
-  totals_.events += static_cast<size_t>(end - begin);  // MatchOther() takes off what is none
+  totals_.events += static_cast<size_t>(end - begin);  // MatchOther() subtracts records that are no events
   if (ahead_.is_worth_it()) {
     for (const Event* event = begin; event != end; ++event) {
       MatchOne<kMany>(*event, ahead_.For(event, block_end, block_->stream()));
@@ -231,13 +315,13 @@ template <bool kMany>
 void HeapMatcher::MatchOther(const Event& e) {
   switch (e.Kind()) {
     case RecordKind::kAlloc:
-      e.flags& kEventRealloc ? FinishRealloc(e) : AllocAnew(e);
+      e.flags& kEventRealloc ? FinishRealloc(e) : AllocOfAnySize(e);
       break;
     case RecordKind::kAllocIn:
-      AllocInAnew(e);
+      AllocInOfAnySize(e);
       break;
     case RecordKind::kFree:
-      StartRealloc(e);
+      BeginRealloc(e);
       break;
     case RecordKind::kReallocCancel:
       --totals_.events;
@@ -249,7 +333,7 @@ void HeapMatcher::MatchOther(const Event& e) {
       if (PackedObject* object = live_.Find(e.address)) Tag(object, e.Kind() == RecordKind::kTensor);
       break;
     default:
-      if (!(e.flags & kEventRare) || !Rare(block_->RecordOf(e))) --totals_.events;
+      if (!(e.flags & kEventRare) || !MatchRare(block_->RecordOf(e))) --totals_.events;
   }
 }
 
@@ -290,7 +374,7 @@ void HeapMatcher::Tick(uint64_t tsc) {
   python_births_ = {0, 0, {bucket_, rates_.python(), birth_flags_, Pool::kPython}};
   out_.Append({0, 0, 0, ChangeKind::kTick, Pool::kHeap, 0, 0}, {.time = tsc, .object_bytes = 0, .label = 0});
   if (is_over) AppendRetained();
-  for (size_t i = first_snapshot; i < snapshot_next_; ++i) AppendPlaces(static_cast<uint32_t>(i));
+  for (size_t i = first_snapshot; i < snapshot_next_; ++i) AppendPlaced(static_cast<uint32_t>(i));
 
   next_tick_ = doomed_.empty() ? UINT64_MAX : doomed_.top().latest + 1;
   const auto next = [this](uint64_t time) { next_tick_ = std::min(next_tick_, time); };
@@ -314,7 +398,7 @@ void HeapMatcher::BeginEra(Births* births) {
   births->word = PackedObject::WordOfEra(*number);
 }
 
-// The numbers of all eras of which nothing is left, after many steps. False when these are few.
+// Gives up the numbers of all eras of which no object is left, after many steps. False when these are few.
 bool HeapMatcher::ReuseEras() {
   std::vector<bool> used(packer_.era_count());
   for (const LiveTable* table : {&live_, &python_}) {
@@ -338,7 +422,7 @@ void HeapMatcher::Finish() {
 
 // ---- The rest ----
 
-bool HeapMatcher::Rare(const trace::Record& r) {
+bool HeapMatcher::MatchRare(const trace::Record& r) {
   if (mappings_.Apply(r, bucket_)) return true;
   if (r.kind == RecordKind::kDevice) {
     ChangeBatch* batch = out_.Room();
@@ -364,6 +448,65 @@ void HeapMatcher::AppendFolded(const FoldedPart& part) {
 
 void HeapMatcher::EndFolded() {
   folded_.End(bucket_, [this](const FoldedPart& part) { AppendFolded(part); });
+}
+
+// ---- What is alive at a moment ----
+
+// Appends everything live, where it lies.
+void HeapMatcher::AppendPlaced(uint32_t moment) {
+  if (!options_.on_snapshot) return;
+  const auto append = [&](uint64_t address, PackedObject packed) {
+    const LiveObject object = packer_.Unpack(packed);
+    out_.Append({object.stack, moment, 0, ChangeKind::kPlaced, object.pool, object.rate, 0},
+                {.bytes = object.bytes, .address = address, .label = 0});
+  };
+  live_.ForEach(append);
+  python_.ForEach(append);
+  mappings_.AppendPlaced(moment);
+}
+
+// Appends what is live, the first time it is called: what comes later is teardown.
+void HeapMatcher::AppendRetained() {
+  if (has_retained_) return;
+  has_retained_ = true;
+  totals_.live_objects = live_.size() + python_.size();
+  totals_.live_table_bytes = live_.capacity_bytes() + python_.capacity_bytes() + packer_.capacity_bytes();
+  if (!options_.on_retained) return;
+  out_.Append({.bytes = 1, .kind = ChangeKind::kListing});
+  for (const auto& [stream, limbo] : limbo_) {  // between the halves of a realloc, or killed there
+    if (limbo.is_valid) {
+      AppendRetained(limbo.object, limbo.parts.empty() ? nullptr : &limbo.parts);
+    }
+  }
+  const auto append = [this](uint64_t address, PackedObject packed) {
+    if (packed.is_plain()) return out_.AppendWord(packed.word());
+    const LiveObject object = packer_.Unpack(packed);
+    AppendRetained(object, object.Has(kObjectParts) ? &parts_.find(address)->second : nullptr);
+  };
+  live_.ForEach(append);
+  python_.ForEach(append);
+  mappings_.AppendRetained();
+  out_.Append({.bytes = 0, .kind = ChangeKind::kListing});
+}
+
+void HeapMatcher::AppendRetained(const LiveObject& object, const Parts* parts) {
+  Change change{object.stack,
+                object.birth,
+                0,
+                ChangeKind::kRetained,
+                object.pool,
+                object.rate,
+                object.Has(kObjectTensor) ? uint8_t{kChangeTensor} : uint8_t{0}};
+  ChangeDetail detail{.bytes = object.bytes, .object_bytes = object.bytes, .label = LabelOf(object.flags)};
+  if (parts == nullptr) return out_.Append(change, detail);
+  change.rate = kNotSampled;
+  for (const Part& part : *parts) {
+    detail.bytes = part.bytes;
+    change.stack = part.stack;
+    change.birth = part.birth;
+    out_.Append(change, detail);
+    change.flags |= kChangePiece;
+  }
 }
 
 }  // namespace plateau::replay

@@ -1,8 +1,8 @@
 // The first half of the replay: finds the object that each event means.
 //
-// Keeps what is live by address, pairs the halves of a realloc, repairs the order of events of one address
-// (see heap_replay.h for the rules) and appends what happened to a ChangeQueue. Knows nothing of sites and
-// amounts, so it runs on a thread of its own. Everything it appends follows from the order of the events
+// It keeps what is live by address, pairs the halves of a realloc, repairs the order of events of one address
+// (see heap_replay.h for the rules) and appends what happened to a ChangeQueue. It knows nothing of sites and
+// amounts, so another thread can account for them. Everything it appends follows from the order of the events
 // alone.
 //
 // Memory: live objects and mappings. Not thread-safe.
@@ -31,7 +31,7 @@
 
 namespace plateau::replay {
 
-// What only the matcher can count.
+// Counts that only the matcher can make.
 struct MatchTotals {
   uint64_t events = 0;
   uint64_t unknown_frees = 0;
@@ -42,8 +42,8 @@ struct MatchTotals {
 
 class HeapMatcher {
  public:
-  // All must outlive this object. Of the options it uses those about time. By `ahead` another thread may
-  // prepare memory for live objects.
+  // All must outlive this object. The matcher uses only the options about time, and whether on_retained and
+  // on_snapshot are there.
   HeapMatcher(const reader::TraceReader& reader, const Definitions* definitions, const ReplayOptions* options,
               ChangeQueue* queue);
 
@@ -78,57 +78,57 @@ class HeapMatcher {
     bool operator>(const Doomed& other) const { return latest > other.latest; }
   };
 
-  // What is born now.
+  // What objects that are born now have in common.
   struct Births {
-    uint64_t end_on_top;  // Event::bytes_on_top() of all that are plain is below; 0 before the first one
-    uint64_t word;        // of these, but for stack and bytes
+    uint64_t end_on_top;  // Event::bytes_on_top() of every plain object is below this; 0 before the first one
+    uint64_t word;        // the word of a plain object, without stack and bytes
     Era era;
   };
-  // Appends a birth and writes the object.
-  [[gnu::always_inline]] void BeBorn(const Event& event, Births* births, PackedObject* object) {
+  // Appends the birth of an object and writes the object to its place in the table.
+  [[gnu::always_inline]] void AppendBirth(const Event& event, Births* births, PackedObject* object) {
     if (event.bytes_on_top() < births->end_on_top) [[likely]] {
       const uint64_t word = event.amount() | births->word;
       *object = PackedObject(word);
       out_.AppendWord(word);
     } else {
-      BeBornAnew(event, births, object);
+      AppendBirthOfAny(event, births, object);
     }
   }
-  // The same for any event.
-  void BeBornAnew(const Event& event, Births* births, PackedObject* object);
-  // Appends the end of an object that is_plain().
-  [[gnu::always_inline]] void DiePlainly(PackedObject object) {
+  // The same for an object that may not be plain.
+  void AppendBirthOfAny(const Event& event, Births* births, PackedObject* object);
+  // Appends the death of an object that is_plain().
+  [[gnu::always_inline]] void AppendPlainDeath(PackedObject object) {
     out_.AppendWord(object.word() | PackedObject::kDied);
   }
-  // For the births from now on, if that is not done.
+  // Gives births from now on the number of their era, unless they have it.
   void BeginEra(Births* births);
   bool ReuseEras();
-  // What a word means that will not be used any more.
+  // The object of a word that will not be used any more.
   LiveObject TakeOut(PackedObject packed) {
     const LiveObject object = packer_.Unpack(packed);
     packer_.Forget(packed);
     return object;
   }
-  // Writes an object over what a word means.
+  // Makes a word mean another object.
   void Rewrite(PackedObject* packed, const LiveObject& object) {
     packer_.Forget(*packed);
     *packed = packer_.Pack(object);
   }
 
-  // Events begin..end, all of the time now_.
+  // Matches the events begin..end, which all have the time now_.
   template <bool kMany>
   void MatchAll(const Event* begin, const Event* end, const Event* block_end);
   template <bool kMany>
   void MatchOne(const Event& event, const LiveTable::Hint& hint);
-  // What is not an ordinary allocation or free.
+  // Matches whatever is not an ordinary allocation or free.
   void MatchOther(const Event& event);
   void Tick(uint64_t tsc);
-  // Whether it is an event.
-  bool Rare(const trace::Record& record);
+  // Applies a rare record; returns whether it counts as an event.
+  bool MatchRare(const trace::Record& record);
   void AppendFolded(const FoldedPart& part);
   void EndFolded();
 
-  // What nearly all events are. With many streams their order may need repair.
+  // Nearly all events are these. With many streams their order may need repair.
   template <bool kMany>
   void Alloc(const Event& event, const LiveTable::Hint& hint);
   template <bool kMany>
@@ -140,7 +140,7 @@ class HeapMatcher {
   bool IsDoomed(PackedObject object) const {
     return !object.is_plain() && packer_.Unpack(object).Has(kObjectDoomed);
   }
-  // Where the live object is that a free ends; nowhere when the free belongs to another one.
+  // The place of the live object that a free ends; nowhere when the free belongs to another object.
   template <bool kMany>
   [[gnu::always_inline]] LiveTable::Spot FreedObject(const Event& event, const LiveTable::Hint& hint) {
     if (kMany && !late_.empty() && late_.Consume(event.address, block_->stream(), now_)) [[unlikely]]
@@ -149,16 +149,16 @@ class HeapMatcher {
     if (spot.object == nullptr) [[unlikely]] {
       NoteUnknownFree(event);
     } else if (kMany && IsDoomed(*spot.object)) [[unlikely]] {
-      WaitInTurn(event);
+      QueueFree(event);
     }
     return spot;
   }
   void NoteUnknownFree(const Event& event);
-  void WaitInTurn(const Event& event);
-  // The same for any number of bytes, in either pool.
-  void AllocAnew(const Event& event);
-  void AllocInAnew(const Event& event);
-  void StartRealloc(const Event& event);
+  void QueueFree(const Event& event);
+  // The same for an object of any size, in either pool.
+  void AllocOfAnySize(const Event& event);
+  void AllocInOfAnySize(const Event& event);
+  void BeginRealloc(const Event& event);
   void FinishRealloc(const Event& event);
   void CancelRealloc();
   void EndLimbo(Limbo* limbo);
@@ -166,7 +166,7 @@ class HeapMatcher {
 
   void AllocIn(const Event& event, const LiveTable::Hint& hint);
   void FreeIn(const Event& event, const LiveTable::Hint& hint);
-  // What it asks for, as far as an object can have it.
+  // The bytes that an event asks for, as far as an object can have them.
   uint64_t BytesOf(const Event& event) const {
     return std::min(block_->BytesOf(event), LiveObject::kMostBytes);
   }
@@ -177,7 +177,7 @@ class HeapMatcher {
   void EndLive(uint64_t address, PackedObject object);
   void AppendTag(const LiveObject& object, bool is_tensor);
   void Tag(PackedObject* object, bool is_tensor);
-  void AppendPlaces(uint32_t moment);
+  void AppendPlaced(uint32_t moment);
   static uint8_t LabelOf(uint8_t flags) {
     const uint8_t label = flags >> kObjectLabelShift;
     return label == kNoLabel >> kObjectLabelShift ? kNoLabel : label;
@@ -206,8 +206,8 @@ class HeapMatcher {
   LookAhead ahead_{&live_, &python_};
   absl::flat_hash_map<uint64_t, Parts> parts_;  // by address
   std::map<uint32_t, Limbo> limbo_;             // by stream
-  OwedFrees late_;                              // still to come: their objects have ended already
-  OwedFrees waiting_;                           // came before the allocations they belong to
+  OwedFrees late_;                              // frees still to come, whose objects have ended already
+  OwedFrees waiting_;                           // frees that came before their allocations
   std::priority_queue<Doomed, std::vector<Doomed>, std::greater<>> doomed_;
   const bool is_multi_stream_;
   FoldedTotals folded_;
@@ -221,7 +221,7 @@ class HeapMatcher {
   Births heap_births_ = {};
   Births python_births_ = {};
   uint64_t next_tick_ = 0;
-  // Where Match() is.
+  // The place that Match() has reached.
   const EventBlock* block_ = nullptr;
   size_t stamp_ = 0;
   uint64_t now_ = 0;

@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/base/other_core.h"
 #include "analyzer/base/progress.h"
 #include "analyzer/replay/change_queue.h"
 #include "analyzer/replay/event_source.h"
@@ -26,7 +25,6 @@ ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& de
     }
     result = accounts.Finish();
   });
-  SendToOtherCore(counting.native_handle());
   MatchTotals matched;
   {
     HeapMatcher matcher(reader, &definitions, &options, &queue);

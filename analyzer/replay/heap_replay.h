@@ -1,28 +1,30 @@
 // The second pass: replays every allocation and free in time order and keeps score per stack, site and
 // bucket.
 //
-//   whoever has time      a thread of its own       the caller's thread
+//   whoever has time      the caller's thread       a thread of its own
 //   decode blocks   -->   match by address    -->   account per stack, site, bucket
 //   EventSource           HeapMatcher               HeapAccounts
 //
 // Each hands on batches in order, so the result does not depend on the number of threads. Decoding is the
 // only part that can be done out of order: it fills the time in which one half would wait for the other.
+// All functions of ReplayOptions are called by the thread that accounts, one call at a time, and not after
+// ReplayHeap() has returned.
 //
 // Rules, each with a test:
-//   order      alloc and free of one address alternate. An alloc of a live address means that its free is
+//   order      Alloc and free of one address alternate. An alloc of a live address means that its free is
 //              late in the merge: the old object ends now and the late free is swallowed. A free of an
 //              unknown address waits for its late alloc: whichever object lives there when no event of the
-//              free's time can come any more was ended by it. Both only as far as the time stamps allow it,
-//              and never against the order within one stream.
-//   unknown    frees that match nothing are counted ([freed elsewhere]): objects from before the start, or
-//              lost allocations.
-//   realloc    is one object: old bytes keep their birth and site, the growth is born now at the caller of
-//              realloc; shrinking ends the youngest bytes. Under sampling, where the halves were chosen
-//              independently, it is a free and an alloc.
-//   mmap       mappings are intervals of their own pools; pymalloc's arenas are not counted where their
+//              free's time can come any more was ended by it. Both happen only as far as the time stamps
+//              allow it, and never against the order within one stream. docs/design/replay-order.md.
+//   unknown    Frees that match nothing are counted ([freed elsewhere]): their objects are older than the
+//              recording, or their allocations were lost.
+//   realloc    A realloc is one object: old bytes keep their birth and site, the growth is born now at the
+//              caller of realloc; shrinking ends the youngest bytes. Under sampling, where the two halves
+//              were chosen independently, it is a free and an alloc.
+//   mmap       Mappings are intervals of their own pools; pymalloc's arenas are not counted where their
 //              contents are.
-//   sampling   amounts are weighted, see sampling.h.
-//   fold       events that the shim folded away arrive as sums per stack and bucket.
+//   sampling   Amounts are weighted, see rate_table.h.
+//   fold       Events that the shim folded away arrive as sums per stack and bucket.
 //
 // Memory: live objects, stacks and sites; never events.
 #ifndef PLATEAU_ANALYZER_REPLAY_HEAP_REPLAY_H_
@@ -43,18 +45,18 @@
 
 namespace plateau::replay {
 
-// Told what sites did, bucket by bucket. Of one bucket several calls may come.
+// Is told what sites did, bucket by bucket. Several calls may come for one bucket.
 class ReplayObserver {
  public:
   virtual ~ReplayObserver() = default;
-  // What a site did since it was last told, with its latest run of deaths; runs before that come on their
-  // own.
+  // What a site did since the last call for it, with its latest run of deaths; earlier runs come by
+  // OnDeaths().
   virtual void OnTally(uint32_t site, const SiteTally& tally, uint32_t bucket) = 0;
   virtual void OnDeaths(std::span<const DeathRun> runs, uint32_t bucket) = 0;
-  // Every change of a site that is sampled, from the first that is; also part of tallies and runs. What
-  // happened before the first was told before.
+  // Every change of a site that is sampled, from the first sampled one on; tallies and runs contain them too.
+  // What happened before was told before.
   virtual void OnSampled(std::span<const SampledChange> changes, uint32_t bucket) = 0;
-  // What a site did in a bucket that may be over, known from totals; one recorded block stood for `weight`.
+  // What a site did in a bucket that may be over, known from totals; each recorded block stood for `weight`.
   virtual void OnFolded(uint32_t site, const FoldedPart& part, double weight) = 0;
   // A block of `bytes` became (`count` above 0) or ceased to be (below 0) the storage of a tensor.
   virtual void OnTensor(uint32_t site, double count, double bytes, uint32_t bucket) {
@@ -77,7 +79,7 @@ struct LiveView {
 
 inline constexpr uint8_t kNoLabel = 255;
 
-// What is born from `begin` on is labelled so, 0 to 14.
+// What is born from `begin` on has this label, 0 to 14.
 struct BirthLabel {
   uint64_t begin;
   uint8_t label;

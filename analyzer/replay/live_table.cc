@@ -60,7 +60,6 @@ void LiveTable::RebuildRegions() {
   }
   const size_t slots = std::bit_ceil(std::max(2 * kept + 2, kFewestSlots));
   const ZeroedArray<Region> old = std::exchange(regions_, ZeroedArray<Region>(slots));
-  regions_.ReachAll(slots);
   mask_ = slots - 1;
   shift_ = 64 - std::countr_zero(slots);
   used_regions_ = kept;
@@ -140,7 +139,6 @@ char* LiveTable::TakeFromSlab(size_t bytes) {
   }
   char* const taken = slabs_.back().data() + slab_used_;
   slab_used_ += bytes;
-  slabs_.back().Reach(slab_used_ - 1);
   return taken;
 }
 

@@ -3,19 +3,38 @@
 // Python's small objects (ALLOC_IN) have a rate of their own: exact mode samples them too. Whatever is
 // recorded each time has the number kNotSampled, which costs least.
 //
-// At most 255: later ones share the last number of their kind. Not thread-safe.
+// There are at most 255 rates: later ones share the last number of their kind. Not thread-safe.
+//
+// What one recorded allocation stands for: requests of exact_from bytes or more are recorded always. A smaller
+// one of s bytes is recorded when one of the marks of a Poisson process with mean distance T falls on it:
+// p = 1 - e^(-s/T). By Horvitz and Thompson it stands for 1/p requests, and the variance this adds to a sum of
+// bytes is s^2 (1-p)/p^2. Sampled sizes are never summed without the weight.
 #ifndef PLATEAU_ANALYZER_REPLAY_RATE_TABLE_H_
 #define PLATEAU_ANALYZER_REPLAY_RATE_TABLE_H_
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/replay/heap_change.h"
-#include "analyzer/replay/sampling.h"
+#include "analyzer/replay/change_queue.h"
 #include "preload/trace/format.h"
 #include "preload/trace/record.h"
 
 namespace plateau::replay {
+
+// Probability that a request of this size is recorded.
+inline double RecordedProbability(const trace::RateRecord& rate, uint64_t bytes) {
+  if (rate.mode == trace::Mode::kExact || rate.sample_bytes == 0 || bytes >= rate.exact_from_bytes) return 1;
+  // The shim never samples an empty request; one that is in the trace came there otherwise and stands for
+  // itself.
+  if (bytes == 0) return 1;
+  return -std::expm1(-static_cast<double>(bytes) / static_cast<double>(rate.sample_bytes));
+}
+
+inline double SampleVariance(double probability, uint64_t bytes) {
+  const double size = static_cast<double>(bytes);
+  return size * size * (1 - probability) / (probability * probability);
+}
 
 class RateTable {
  public:

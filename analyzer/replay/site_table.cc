@@ -138,27 +138,24 @@ inline SiteTable::Blamed SiteTable::BlamedFor(uint32_t node, uint32_t location, 
 }
 
 // Nodes come after their callers, but for a few of programs with many threads: those are left to SiteNode().
-void SiteTable::BlameAll(const SettledNodes* settled) {
+void SiteTable::BlameAll() {
   has_blamed_all_ = true;
   for (uint32_t location = 0; location < owners_.size(); ++location) OwnerOf(location);
   const StackNodes& nodes = definitions_.nodes;
   Blamed* const blamed = blamed_.data();
   const uint32_t size = static_cast<uint32_t>(nodes.size());
-  uint32_t known = settled != nullptr ? 0 : size;
   for (uint32_t i = 1; i < size; ++i) {
-    if (i >= known) known = settled->Await(known);
     const StackNode node = nodes[i];
     const Blamed by_caller = blamed[node.parent];
     const bool is_known = by_caller.is_known() || node.parent == 0;
     if (node.location == 0 || !is_known) continue;
-    blamed_.Reach(i);
     blamed[i] = BlamedFor(i, node.location, by_caller);
   }
 }
 
 uint32_t SiteTable::SiteNode(uint32_t leaf) {
   if (options_.rule == SiteRule::kStack) return leaf;
-  if (!has_blamed_all_) BlameAll(nullptr);
+  if (!has_blamed_all_) BlameAll();
   if (blamed_[leaf].is_known()) [[likely]]
     return blamed_[leaf].node();
   path_.clear();

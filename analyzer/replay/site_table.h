@@ -58,12 +58,6 @@ class SiteTable {
  public:
   SiteTable(const Definitions* definitions, SiteTableOptions options);
 
-  // Looks at all stacks while another thread merges them, which takes as long: otherwise it is done when the
-  // first site is asked for. Before any other call; returns when all are settled.
-  void Follow(const SettledNodes& settled) {
-    if (options_.rule != SiteRule::kStack) BlameAll(&settled);
-  }
-
   uint32_t SiteOf(Pool pool, uint32_t node);
   // The same for memory that a library takes for its own use: the site is the innermost frame that is not the
   // runtime or an allocator, whoever called the library.
@@ -94,8 +88,8 @@ class SiteTable {
     uint32_t bits_;
   };
   Owner FindOwner(uint32_t location);
-  // One after the other: quicker than to find each when it is needed. `settled` is null when all are.
-  void BlameAll(const SettledNodes* settled);
+  // Finds the frame to blame for all stacks, one after the other: quicker than each when it is needed.
+  void BlameAll();
   [[gnu::always_inline]] Blamed BlamedFor(uint32_t node, uint32_t location, Blamed by_caller);
   uint32_t SiteAt(Pool pool, uint32_t node);
   uint64_t FrameKey(uint32_t location);

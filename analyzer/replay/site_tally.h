@@ -13,11 +13,22 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
-#include "analyzer/replay/amount.h"
-
 namespace plateau::replay {
+
+// Bytes and a count of objects, always read and written together: a processor waits when it has to read two
+// numbers at once that were written one by one. Both are weighted (doubles); whole numbers below 2^53, as in
+// exact mode, are exact.
+using Amount [[gnu::vector_size(16)]] = double;
+inline constexpr int kBytes = 0;
+inline constexpr int kObjects = 1;
+
+// The amount of a block of `bytes` that stands for `weight` like it; a part of an object has no count.
+inline Amount AmountOf(double bytes, double weight, bool is_object) {
+  return Amount{bytes, is_object ? 1.0 : 0.0} * weight;
+}
 
 // Which request sizes were seen, by a hash: 256 bits.
 class SizeSet {
@@ -35,8 +46,13 @@ class SizeSet {
   void Add(const SizeSet& other) {
     for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
   }
-  // How many different sizes there were, estimated.
-  double Estimate() const;
+  // How many different sizes there were, estimated from the bits that are set.
+  double Estimate() const {
+    constexpr int kBits = 256;
+    int bits = 0;
+    for (const uint64_t word : words_) bits += std::popcount(word);
+    return bits >= kBits ? kBits * std::log(kBits) : -kBits * std::log1p(-static_cast<double>(bits) / kBits);
+  }
 
  private:
   static constexpr uint64_t Hash(uint64_t bytes) {
@@ -54,6 +70,8 @@ class SizeSet {
 
   std::array<uint64_t, 4> words_{};
 };
+
+constinit inline const std::array<uint8_t, 2048> SizeSet::kSmall = SizeSet::HashSmall();
 
 // Objects of a site, all born in one bucket, that died in a later one.
 struct DeathRun {

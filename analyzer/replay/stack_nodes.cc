@@ -60,10 +60,7 @@ class ChildTable {
   }
 
   // Loads what FindOrAdd() of a child of this node needs.
-  void Prefetch(uint32_t parent) {
-    places_.Reach(parent / kParents * kPlaces);
-    PrefetchForWriting(LineOf(parent));
-  }
+  void Prefetch(uint32_t parent) { PrefetchForWriting(LineOf(parent)); }
 
  private:
   static constexpr size_t kPlaces = 16;  // a cache line of them
@@ -85,24 +82,11 @@ class StackNodes::Merger {
   explicit Merger(StackNodes* nodes)
       : nodes_(*nodes), size_(static_cast<uint32_t>(nodes->size())), children_(nodes->size()) {}
 
-  void Run(SettledNodes* settled) {
-    for (uint32_t begin = 0; begin < size_;) {
-      const uint32_t end = static_cast<uint32_t>(std::min<size_t>(size_t{begin} + kNodesAtOnce, size_));
-      SettleRange(begin, end);
-      if (settled != nullptr) settled->Set(end);
-      begin = end;
-    }
-  }
-
- private:
-  static constexpr uint32_t kNodesAtOnce = 1 << 16;
-
-  // Those of a range, when those before it are.
-  void SettleRange(uint32_t begin, uint32_t end) {
+  void Run() {
     constexpr uint32_t kAhead = 24;
     const StackNode* const nodes = nodes_.nodes_.data();
     const uint32_t size = size_;
-    for (uint32_t node = std::max(begin, 1u); node < end; ++node) {
+    for (uint32_t node = 1; node < size; ++node) {
       if (node + kAhead < size) {
         const uint32_t soon = node + kAhead, parent = nodes[soon].parent;
         if (parent + 1 != soon && parent < size) children_.Prefetch(parent);
@@ -120,6 +104,7 @@ class StackNodes::Merger {
     }
   }
 
+ private:
   // Of nodes that do not wait for their turn.
   enum State : uint8_t {
     kBusy = 1,
@@ -177,6 +162,6 @@ class StackNodes::Merger {
   std::vector<uint32_t> path_;   // scratch of SettleWithCallers
 };
 
-void StackNodes::MergeEqual(SettledNodes* settled) { Merger(this).Run(settled); }
+void StackNodes::MergeEqual() { Merger(this).Run(); }
 
 }  // namespace plateau::replay

@@ -24,23 +24,6 @@ struct alignas(uint64_t) StackNode {
   uint32_t location = 0;  // 0: no node of its own, `parent` is the one it means
 };
 
-// How many nodes are settled, for a thread that follows the one that merges them.
-class SettledNodes {
- public:
-  void Set(uint32_t nodes) {
-    nodes_.store(nodes, std::memory_order_release);
-    nodes_.notify_one();
-  }
-  // Waits until there are more than `known`.
-  uint32_t Await(uint32_t known) const {
-    nodes_.wait(known, std::memory_order_acquire);
-    return nodes_.load(std::memory_order_acquire);
-  }
-
- private:
-  std::atomic<uint32_t> nodes_ = 0;
-};
-
 class StackNodes {
  public:
   static constexpr int kNumberBits = 28;  // of the largest number that counts
@@ -52,17 +35,15 @@ class StackNodes {
   // number that no shim gives out.
   bool Define(uint32_t node, uint32_t parent, uint32_t location) {
     if (node == 0 || node >= nodes_.size()) return false;
-    nodes_.Reach(node);
     std::atomic_ref<StackNode>(nodes_[node]).store({parent, location}, std::memory_order_relaxed);
     return true;
   }
   // All nodes under this number count, whether defined or not.
   void Resize(size_t size) { size_ = size; }
 
-  // Once, when all are defined. Parents are settled before their children; a cycle, which only damage can
-  // make, is cut at the root. Nodes that `settled`, if any, counts do not change any more: another thread may
-  // read them already.
-  void MergeEqual(SettledNodes* settled = nullptr);
+  // Called once, when all are defined. Parents are settled before their children; a cycle, which only damage
+  // can make, is cut at the root.
+  void MergeEqual();
 
   size_t size() const { return size_; }
   // Of a canonical node the parent is canonical too.

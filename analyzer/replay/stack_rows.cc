@@ -85,7 +85,6 @@ void StackRows::NoteRetained(Row* r) {
   }
   const size_t row = static_cast<size_t>(r - rows_.data());
   if (row >= retained_.size()) return;  // it came later
-  retained_.Reach(row);
   retained_[row] = {r->live_bytes, r->live_count()};
 }
 

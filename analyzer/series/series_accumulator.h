@@ -28,7 +28,6 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/replay/amount.h"
 #include "analyzer/replay/site_tally.h"
 #include "analyzer/series/run_context.h"
 #include "analyzer/series/site_series.h"

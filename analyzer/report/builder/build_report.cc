@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
@@ -22,14 +21,6 @@
 
 namespace plateau::report {
 namespace {
-
-// For as long as the program runs, and reachable, so that it is no leak.
-void Keep(std::unique_ptr<process::ProcessAnalysis> process) {
-  static std::mutex mutex;
-  static auto* const kept = new std::vector<std::unique_ptr<process::ProcessAnalysis>>;
-  const std::lock_guard lock(mutex);
-  kept->push_back(std::move(process));
-}
 
 class ReportBuilder {
  public:
@@ -51,7 +42,6 @@ class ReportBuilder {
       // Its workers began later, so they come later.
       if (workers_.contains(trace.header.pid))
         marks_[trace.header.pid] = std::move((*process)->trace.definitions.marks);
-      if (options_.is_last && &trace == &recording_.traces.back()) Keep(*std::move(process));
     }
     if (headlines_.empty()) return last_error;
     Finish();

@@ -23,9 +23,6 @@ struct BuildOptions {
   size_t max_stacks = 2000;   // leaves of the tree; the rest is summed up as "[other stacks]"
   size_t named_sites = 1000;  // sites that get source lines and their details
   bool with_details = true;   // stacks and curves of sites; the tables do without
-  // The program ends after this report: the last process is left to the system. Giving back the memory of
-  // millions of stacks takes longer than writing the report.
-  bool is_last = false;
 };
 
 absl::StatusOr<ReportModel> BuildReport(const reader::Recording& recording, const BuildOptions& options);

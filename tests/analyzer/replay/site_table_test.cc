@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
-#include <thread>
 
 #include "tests/support/trace_text.h"
 
@@ -108,42 +106,6 @@ TEST(SiteTableTest, WithoutUserFrameThePythonLibraryThenTheNativeOneIsTaken) {
   EXPECT_EQ(table.sites()[table.SiteOf(Pool::kHeap, 11)].location, 7u);
   EXPECT_EQ(table.sites()[table.SiteOf(Pool::kHeap, 13)].location, 2u);
   EXPECT_EQ(table.sites()[table.SiteOf(Pool::kHeap, 0)].location, 0u);
-}
-
-// Many stacks, some of them defined twice, as they are before equal ones are merged.
-Definitions ManyStacks(uint32_t nodes) {
-  Definitions definitions = Stacks();
-  std::mt19937 random(7);
-  definitions.nodes = StackNodes();
-  for (uint32_t node = 1; node < nodes; ++node) {
-    const bool has_late_caller = random() % 5000 == 0;  // as with batches of numbers
-    const uint32_t parent = has_late_caller ? std::min(node + 40000, nodes - 1) : random() % node;
-    definitions.nodes.Define(node, parent, 1 + random() % 7);
-  }
-  definitions.nodes.Resize(nodes);
-  return definitions;
-}
-
-TEST(SiteTableTest, MayFollowTheThreadThatMergesStacks) {
-  constexpr uint32_t kNodes = 300'000;
-  for (const SiteRule rule : {SiteRule::kUser, SiteRule::kLeaf, SiteRule::kStack}) {
-    Definitions before = ManyStacks(kNodes), meanwhile = ManyStacks(kNodes);
-    before.MergeStacks();
-    const SiteTableOptions options{.rule = rule, .main_program = "/usr/bin/python3.11", .python_line = Line};
-    SiteTable table(&before, options), following(&meanwhile, options);
-    SettledNodes settled;
-    std::thread follower([&] { following.Follow(settled); });
-    meanwhile.MergeStacks(&settled);
-    follower.join();
-    uint32_t merged = 0;
-    for (uint32_t node = 1; node < kNodes; ++node) {
-      const uint32_t canonical = before.Canonical(node);
-      ASSERT_EQ(meanwhile.Canonical(node), canonical);
-      merged += canonical != node;
-      ASSERT_EQ(following.SiteNode(canonical), table.SiteNode(canonical));
-    }
-    EXPECT_GT(merged, 1000u);
-  }
 }
 
 TEST(SiteTableTest, OtherRules) {

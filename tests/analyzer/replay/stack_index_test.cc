@@ -1,4 +1,4 @@
-#include "analyzer/replay/stack_index.h"
+#include "analyzer/replay/stack_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/replay/mapping_table.h"
+#include "analyzer/replay/mapping_matcher.h"
 
 #include <gtest/gtest.h>
 
