@@ -13,28 +13,24 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/diff.h"
 #include "analyzer/report/units.h"
+#include "analyzer/verdict/verdict_kind.h"
 
 namespace plateau::report {
 namespace {
 
 using Kind = CheckRule::Kind;
 
-const std::vector<std::string>& KnownVerdicts() {
-  static const std::vector<std::string> names = {"steady",
-                                                 "warmup_complete",
-                                                 "warmup_in_progress",
-                                                 "cache_fill",
-                                                 "leak",
-                                                 "slow_leak",
-                                                 "staircase",
-                                                 "spike_retained",
-                                                 "spike_recovered",
-                                                 "fragmentation",
-                                                 "allocator_retention",
-                                                 "untraced_growth",
-                                                 "worker_duplication",
-                                                 "inconclusive"};
-  return names;
+// "steady, leak, ...", for a message.
+std::string KnownVerdicts() {
+  std::vector<std::string> names;
+  for (const verdict::VerdictRow& row : verdict::AllVerdicts()) names.emplace_back(row.name);
+  return absl::StrJoin(names, ", ");
+}
+
+// True when the verdict is the sum of what sites do, so that it goes away with them.
+bool IsMadeBySites(const std::string& name) {
+  const std::optional<verdict::VerdictKind> kind = verdict::ParseVerdict(name);
+  return kind && verdict::IsLeak(*kind);
 }
 
 // "1MiB/step" with the "/step" required or refused.
@@ -59,16 +55,15 @@ absl::StatusOr<double> ParseCount(absl::string_view text) {
 
 absl::Status ParseVerdicts(absl::string_view list, CheckRule& rule) {
   for (absl::string_view name : absl::StrSplit(list, ',', absl::SkipEmpty())) {
-    std::string verdict = absl::AsciiStrToLower(name);
-    std::replace(verdict.begin(), verdict.end(), '-', '_');
-    const auto& known = KnownVerdicts();
-    if (std::find(known.begin(), known.end(), verdict) == known.end()) {
+    std::string asked = absl::AsciiStrToLower(name);
+    std::replace(asked.begin(), asked.end(), '-', '_');
+    if (!verdict::ParseVerdict(asked)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("\"", name, "\" is no verdict; there are ", absl::StrJoin(known, ", ")));
+          absl::StrCat("\"", name, "\" is no verdict; there are ", KnownVerdicts()));
     }
-    rule.verdicts.push_back(verdict);
-    // Asking for leaks means every kind of them.
-    if (verdict == "leak") rule.verdicts.push_back("slow_leak");
+    rule.verdicts.push_back(asked);
+    // Asking for leaks means slow ones too.
+    if (asked == "leak") rule.verdicts.push_back("slow_leak");
   }
   if (rule.verdicts.empty()) return absl::InvalidArgumentError("fail-on needs a verdict, e.g. fail-on leak");
   return absl::OkStatus();
@@ -166,8 +161,7 @@ class Checker {
     out.message = absl::StrCat("the verdict is ", model_.verdict.name);
     if (!asked(model_.verdict.name)) return;
     // With every site that made the verdict suppressed there is nothing left to fail on.
-    if (suppressed_ > 0 && out.details.empty() && VerdictSeverity(model_.verdict.name) == 3 &&
-        model_.verdict.name != "fragmentation" && model_.verdict.name != "untraced_growth") {
+    if (suppressed_ > 0 && out.details.empty() && IsMadeBySites(model_.verdict.name)) {
       out.message += ", all of its sites are suppressed";
       return;
     }
@@ -246,7 +240,7 @@ class Checker {
       end += now;
     }
     for (const Site* site : sites_) {
-      if (site->growth_bytes_per_step > 0 && VerdictSeverity(site->verdict) >= 2)
+      if (site->growth_bytes_per_step > 0 && verdict::ToneOf(site->verdict) >= verdict::Tone::kOpen)
         out.details.push_back(Describe(*site));
     }
     const double grown = end - level;
@@ -284,7 +278,8 @@ class Checker {
                                                    HumanRate(row.before.growth_bytes_per_step), " -> ",
                                                    HumanRate(row.after.growth_bytes_per_step))));
     }
-    const bool worse = VerdictSeverity(model_.verdict.name) == 3 && VerdictSeverity(old.verdict.name) < 3;
+    const bool worse = verdict::ToneOf(model_.verdict.name) == verdict::Tone::kGrows &&
+                       verdict::ToneOf(old.verdict.name) < verdict::Tone::kGrows;
     out.message =
         absl::StrCat(out.details.size(), out.details.size() == 1 ? " site holds" : " sites hold",
                      " more than ", absl::StrFormat("%.0f %%", rule.limit * 100),

@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyzer/report/check.h"
 #include "analyzer/report/units.h"
+#include "analyzer/verdict/verdict_kind.h"
 
 namespace plateau::report {
 namespace {
@@ -101,7 +102,7 @@ std::string WriteCheckJunit(const ReportModel& model, const CheckReport& report)
 
 std::string WriteCheckMarkdown(const ReportModel& model, const CheckReport& report) {
   std::string out = absl::StrCat("## Plateau: ", report.passed() ? "check passed" : "check failed", "\n\n**",
-                                 VerdictTitle(model.verdict.name), ".** ", Cell(model.verdict.sentence),
+                                 verdict::VerdictTitle(model.verdict.name), ".** ", Cell(model.verdict.sentence),
                                  "\n\n", "| rule | result | why |\n|---|---|---|\n");
   for (const CheckOutcome& o : report.outcomes) {
     absl::StrAppend(&out, "| `", Cell(o.rule), "` | ",

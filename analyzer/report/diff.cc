@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/report/text/text_grid.h"
 #include "analyzer/report/units.h"
+#include "analyzer/verdict/verdict_kind.h"
 
 namespace plateau::report {
 namespace {
@@ -139,8 +140,8 @@ ReportDiff DiffReports(const ReportModel& before, const ReportModel& after) {
 }
 
 std::string WriteDiffText(const ReportDiff& diff, const DiffTextOptions& options) {
-  std::string out = absl::StrCat("Verdict  ", VerdictTitle(diff.verdict_before), " -> ",
-                                 VerdictTitle(diff.verdict_after), "\nSteps    ",
+  std::string out = absl::StrCat("Verdict  ", verdict::VerdictTitle(diff.verdict_before), " -> ",
+                                 verdict::VerdictTitle(diff.verdict_after), "\nSteps    ",
                                  HumanCount(diff.steps_before), " -> ", HumanCount(diff.steps_after), "\n\n");
   TextGrid grid({{.title = "Site", .right = false},
                  {.title = "before"},

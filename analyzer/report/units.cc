@@ -5,10 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 
 namespace plateau::report {
 namespace {
@@ -219,18 +217,6 @@ std::string Printable(absl::string_view text) {
     if (turns) out.replace(i, 3, "?");
   }
   return out;
-}
-
-std::string VerdictTitle(absl::string_view name) {
-  return absl::StrReplaceAll(absl::AsciiStrToUpper(name), {{"_", " "}});
-}
-
-int VerdictSeverity(absl::string_view name) {
-  if (name == "leak" || name == "slow_leak" || name == "staircase") return 3;
-  if (name == "fragmentation" || name == "untraced_growth") return 3;
-  if (name == "inconclusive") return 2;
-  if (name == "steady" || name == "warmup_complete" || name == "spike_recovered") return 0;
-  return 1;
 }
 
 }  // namespace plateau::report

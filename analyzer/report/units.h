@@ -39,12 +39,6 @@ std::string Printable(absl::string_view text);
 // Bytes that are no UTF-8 become U+FFFD.
 std::string ValidUtf8(absl::string_view text);
 
-// "cache_fill" -> "CACHE FILL".
-std::string VerdictTitle(absl::string_view name);
-
-// How bad: 0 healthy, 1 know about it, 2 undecided, 3 growing for ever.
-int VerdictSeverity(absl::string_view name);
-
 }  // namespace plateau::report
 
 #endif  // PLATEAU_ANALYZER_REPORT_UNITS_H_

@@ -102,35 +102,6 @@ void AddWorkers(const ProcessSeries& process, double reference, std::vector<Cand
 
 }  // namespace
 
-int SeverityRank(VerdictKind kind) {
-  switch (kind) {
-    case VerdictKind::kLeak:
-    case VerdictKind::kSlowLeak:
-    case VerdictKind::kStaircase:
-      return 0;
-    case VerdictKind::kFragmentation:
-    case VerdictKind::kUntracedGrowth:
-      return 1;
-    case VerdictKind::kInconclusive:
-      return 2;
-    case VerdictKind::kWorkerDuplication:
-      return 3;
-    case VerdictKind::kWarmupInProgress:
-      return 4;
-    case VerdictKind::kCacheFill:
-    case VerdictKind::kWarmupComplete:
-    case VerdictKind::kSpikeRetained:
-      return 5;
-    case VerdictKind::kSpikeRecovered:
-      return 6;
-    case VerdictKind::kAllocatorRetention:
-      return 7;
-    case VerdictKind::kSteady:
-      return 9;
-  }
-  return 9;
-}
-
 double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict) {
   const int64_t horizon =
       std::max<int64_t>(1, static_cast<int64_t>(verdict.evidence.maturity_steps.value_or(1)));

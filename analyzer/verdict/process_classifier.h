@@ -42,9 +42,6 @@ struct ProcessVerdict {
   Growth outside_allocator = Growth::kFlat;  // resident beyond what the allocator holds
 };
 
-// How severe a verdict is as a headline; smaller is worse.
-int SeverityRank(VerdictKind kind);
-
 // The bytes of `site` that count as retained under `verdict`.
 double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict);
 

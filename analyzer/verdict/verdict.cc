@@ -1,27 +1,7 @@
 #include "analyzer/verdict/verdict.h"
 
-#include <array>
-#include <cctype>
-
 namespace plateau::verdict {
 namespace {
-
-constexpr std::array<std::string_view, kVerdictKinds> kVerdictNames = {
-    "steady",
-    "warmup_complete",
-    "warmup_in_progress",
-    "cache_fill",
-    "leak",
-    "slow_leak",
-    "staircase",
-    "spike_recovered",
-    "spike_retained",
-    "fragmentation",
-    "allocator_retention",
-    "untraced_growth",
-    "worker_duplication",
-    "inconclusive",
-};
 
 void Divide(std::optional<double>& value, double width) {
   if (value) *value /= width;
@@ -39,21 +19,6 @@ void Scale(std::optional<Estimate>& estimate, double factor) {
 }
 
 }  // namespace
-
-std::string_view VerdictName(VerdictKind kind) { return kVerdictNames[static_cast<size_t>(kind)]; }
-
-std::optional<VerdictKind> ParseVerdict(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (size_t i = 0; i < kVerdictNames.size(); ++i) {
-    if (kVerdictNames[i] == lower) return static_cast<VerdictKind>(i);
-  }
-  return std::nullopt;
-}
-
-bool IsLeak(VerdictKind kind) {
-  return kind == VerdictKind::kLeak || kind == VerdictKind::kSlowLeak || kind == VerdictKind::kStaircase;
-}
 
 std::string_view ReasonName(Reason reason) {
   switch (reason) {

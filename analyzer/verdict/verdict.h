@@ -13,34 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/verdict/verdict_kind.h"
+
 namespace plateau::verdict {
-
-enum class VerdictKind {
-  kSteady,
-  kWarmupComplete,
-  kWarmupInProgress,
-  kCacheFill,
-  kLeak,
-  kSlowLeak,
-  kStaircase,
-  kSpikeRecovered,
-  kSpikeRetained,
-  kFragmentation,
-  kAllocatorRetention,
-  kUntracedGrowth,
-  kWorkerDuplication,
-  kInconclusive,
-};
-inline constexpr int kVerdictKinds = static_cast<int>(VerdictKind::kInconclusive) + 1;
-
-// "steady", "warmup_complete", ...: the names scripts rely on.
-std::string_view VerdictName(VerdictKind kind);
-
-// The reverse, in upper or lower case. Empty when there is no such verdict.
-std::optional<VerdictKind> ParseVerdict(std::string_view name);
-
-// Growth without an end in sight: what a CI rule fails on.
-bool IsLeak(VerdictKind kind);
 
 // Why a verdict is inconclusive. The names are fixed; `why` in Verdict has the sentence.
 enum class Reason {

@@ -17,6 +17,7 @@
 #include "analyzer/report/page/html_report.h"
 #include "analyzer/report/json/json_report.h"
 #include "analyzer/report/units.h"
+#include "analyzer/verdict/verdict_kind.h"
 
 namespace plateau::report {
 namespace {
@@ -34,7 +35,7 @@ std::string Markdown(const ReportModel& model, const std::string& card, const Bu
   const RecordingInfo& r = model.recording;
   // A fence longer than any in the card.
   std::string out =
-      absl::StrCat("### Plateau: ", VerdictTitle(model.verdict.name), "\n\n````text\n", card, "````\n\n");
+      absl::StrCat("### Plateau: ", verdict::VerdictTitle(model.verdict.name), "\n\n````text\n", card, "````\n\n");
   absl::StrAppend(&out, "| | |\n|---|---|\n| Plateau | ", model.tool_version, " |\n");
   absl::StrAppend(&out, "| mode | ", r.mode,
                   r.sample_bytes > 0          ? absl::StrCat(", sampled every ", FormatBytes(r.sample_bytes))

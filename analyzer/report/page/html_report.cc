@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analyzer/report/units.h"
+#include "analyzer/verdict/verdict_kind.h"
 
 // report_page.S holds the bundled page between these two.
 extern "C" {
@@ -18,7 +19,7 @@ namespace {
 std::string Title(const ReportModel& model) {
   std::string command;
   for (char c : model.recording.command) command += c >= 0x20 && c < 0x7f ? c : '?';
-  return EscapeHtml(absl::StrCat("Plateau: ", VerdictTitle(model.verdict.name), ", ", command));
+  return EscapeHtml(absl::StrCat("Plateau: ", verdict::VerdictTitle(model.verdict.name), ", ", command));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/report/units.h"
+#include "analyzer/verdict/verdict_kind.h"
 
 namespace plateau::report {
 namespace {
@@ -55,16 +56,17 @@ class Card {
   }
 
   const char* VerdictColor() const {
-    switch (VerdictSeverity(model_.verdict.name)) {
-      case 3:
+    switch (verdict::ToneOf(model_.verdict.name)) {
+      case verdict::Tone::kGrows:
         return "\x1b[1;37;41m";
-      case 2:
+      case verdict::Tone::kOpen:
         return "\x1b[1;30;43m";
-      case 1:
+      case verdict::Tone::kNote:
         return "\x1b[1;37;44m";
-      default:
+      case verdict::Tone::kFine:
         return "\x1b[1;30;42m";
     }
+    return "";
   }
 
   void Line(const std::string& text = "") { absl::StrAppend(&out_, text, "\n"); }
@@ -82,7 +84,7 @@ class Card {
     if (model_.recording.duration_seconds > 0)
       facts.push_back(FormatDuration(model_.recording.duration_seconds));
     const std::string right = absl::StrJoin(facts, ", ");
-    const std::string title = absl::StrCat(" ", VerdictTitle(model_.verdict.name), " ");
+    const std::string title = absl::StrCat(" ", verdict::VerdictTitle(model_.verdict.name), " ");
     const int room = options_.columns - DisplayWidth(title) - DisplayWidth(right) - 4;
     const std::string command = MiddleEllipsis(Printable(model_.recording.command), std::max(room, 8));
     const int gap =
@@ -103,7 +105,7 @@ class Card {
     if (6 + width + DisplayWidth(right) + 2 + DisplayWidth(note) <= options_.columns) {
       absl::StrAppend(&right, ", ", note);
     }
-    Line(absl::StrCat(name, Style(VerdictSeverity(model_.verdict.name) == 3 ? "\x1b[31m" : "\x1b[36m", line),
+    Line(absl::StrCat(name, Style(verdict::ToneOf(model_.verdict.name) == verdict::Tone::kGrows ? "\x1b[31m" : "\x1b[36m", line),
                       right));
   }
 
@@ -158,11 +160,11 @@ class Card {
   std::vector<const Site*> MostTelling() const {
     std::vector<const Site*> sites;
     for (const Site& site : model_.sites) sites.push_back(&site);
-    const int headline = VerdictSeverity(model_.verdict.name);
+    const verdict::Tone headline = verdict::ToneOf(model_.verdict.name);
     auto rank = [&](const Site& site) {
       const bool made_it = model_.verdict.name != "steady" && site.verdict == model_.verdict.name;
-      if (made_it && (headline > 0 || site.retained_bytes > 0)) return 0;
-      return headline == 3 && VerdictSeverity(site.verdict) == 3 ? 1 : 2;
+      if (made_it && (headline > verdict::Tone::kFine || site.retained_bytes > 0)) return 0;
+      return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1 : 2;
     };
     std::stable_sort(sites.begin(), sites.end(), [&](const Site* a, const Site* b) {
       if (rank(*a) != rank(*b)) return rank(*a) < rank(*b);

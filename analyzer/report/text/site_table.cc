@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/report/units.h"
+#include "analyzer/verdict/verdict_kind.h"
 
 namespace plateau::report {
 namespace {
@@ -26,7 +27,7 @@ void AddRow(TableRow& to, const TableRow& from) {
   to.growth_bytes_per_step += from.growth_bytes_per_step;
   to.alloc_count += from.alloc_count;
   to.tensor_count += from.tensor_count;
-  if (to.verdict.empty() || VerdictSeverity(from.verdict) > VerdictSeverity(to.verdict))
+  if (to.verdict.empty() || verdict::ToneOf(from.verdict) > verdict::ToneOf(to.verdict))
     to.verdict = from.verdict;
 }
 

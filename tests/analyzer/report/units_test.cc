@@ -39,14 +39,6 @@ TEST(UnitsTest, ControlCharactersDoNotReachTheTerminal) {
   EXPECT_EQ(Printable("\xf0\x9f\x94\xa5"), "\xf0\x9f\x94\xa5");
 }
 
-TEST(UnitsTest, GrowthForEverIsTheMostSevere) {
-  EXPECT_EQ(VerdictSeverity("leak"), 3);
-  EXPECT_EQ(VerdictSeverity("inconclusive"), 2);
-  EXPECT_EQ(VerdictSeverity("cache_fill"), 1);
-  EXPECT_EQ(VerdictSeverity("steady"), 0);
-  EXPECT_EQ(VerdictTitle("cache_fill"), "CACHE FILL");
-}
-
 TEST(UnitsTest, WideLettersTakeTwoColumnsAndMarksNone) {
   EXPECT_EQ(DisplayWidth("gr\u00f6\u00dfe"), 5);
   EXPECT_EQ(DisplayWidth("\U0001f525.py"), 5);

@@ -1,4 +1,5 @@
 // Numbers as people read them; the same rules as the text report (human_units.cc).
+import {type Tone, verdicts} from './verdicts';
 
 const kUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -57,11 +58,9 @@ export function verdictTitle(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-export function severity(name: string): 'grows' | 'open' | 'note' | 'fine' {
-  if (['leak', 'slow_leak', 'staircase', 'fragmentation', 'untraced_growth'].includes(name)) return 'grows';
-  if (name === 'inconclusive') return 'open';
-  if (['steady', 'warmup_complete', 'spike_recovered', ''].includes(name)) return 'fine';
-  return 'note';
+export function severity(name: string): Tone {
+  if (name === '') return 'fine';
+  return verdicts[name]?.tone ?? 'note';
 }
 
 // Round tick distances in powers of two, so that axes read 256 MiB, 512 MiB, 1 GiB.
