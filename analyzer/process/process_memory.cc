@@ -52,6 +52,7 @@ void SetSnapshots(const std::vector<ForkedWorker>& forked, series::CopyOnWrite* 
 void AddRetained(const replay::LiveView& object, uint32_t last_bucket, ProcessMemory* memory) {
   if (object.site >= memory->endings.size()) memory->endings.resize(object.site + 1);
   SiteEnding& ending = memory->endings[object.site];
+  memory->row_growth.AddRetained(object.row, object.site, object.birth, object.bytes);
   const auto phase = object.label == replay::kNoLabel ? series::BirthPhase::kOther
                                                       : static_cast<series::BirthPhase>(object.label);
   memory->breakdown.Add(phase, object.is_tensor, object.object_bytes, object.bytes, object.count);
@@ -89,6 +90,7 @@ ProcessMemory ReplayMemory(const ProcessClock& clock, const std::vector<ForkedWo
   SetSnapshots(workers, &copies, &options);
 
   ProcessMemory memory;
+  memory.row_growth = RowGrowth(last_bucket);
   memory.series = std::make_unique<series::SeriesAccumulator>();
   memory.tensors = std::make_unique<series::TensorSeries>();
   series::SeriesFeeder feeder(memory.series.get(), memory.tensors.get());

@@ -19,6 +19,7 @@
 #include "analyzer/process/forked_worker.h"
 #include "analyzer/process/process_clock.h"
 #include "analyzer/process/process_trace.h"
+#include "analyzer/process/row_growth.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/replay/stack_rows.h"
 #include "analyzer/series/breakdown.h"
@@ -40,6 +41,7 @@ struct ProcessMemory {
   std::unique_ptr<series::SeriesAccumulator> series;
   std::unique_ptr<series::TensorSeries> tensors;
   std::vector<SiteEnding> endings;  // by site
+  RowGrowth row_growth;
   series::Breakdown breakdown;      // of everything retained on the host
   series::CopyOnWriteAttribution copy_on_write;
   std::unique_ptr<DeviceRows> device;

@@ -37,6 +37,7 @@ class Digester {
       }
       to.sum.Add(from.sum);
       to.summed_rows += from.summed_rows;
+      to.held_bytes += from.held_bytes;
     }
     const RowDigest& other = later.digest_;
     digest_.named_rows.insert(digest_.named_rows.end(), other.named_rows.begin(), other.named_rows.end());
@@ -64,6 +65,7 @@ class Digester {
     TakeTypical(index, {row.live_bytes, row.peak_bytes, row.alloc_bytes}, row.site);
     TakeLargest(index, {row.live_bytes + row.peak_bytes, row.alloc_bytes}, row.site);
     if (row.live_bytes > 0 && row.node != 0) TakeHolder(index, row.live_bytes, &site);
+    site.held_bytes += Round(row.live_bytes);
     const bool is_device = weights_[row.site].is_device;
     if (row.node == 0 || is_device) digest_.named_rows.push_back(index);
     if (is_device) return;

@@ -62,6 +62,7 @@ struct SiteRows {
   // Of all rows of the host that have a stack.
   RowAmounts sum;
   uint32_t summed_rows = 0;
+  int64_t held_bytes = 0;  // at the end, by all rows
 
   SiteRows() { holders.fill(kNone); }
 };

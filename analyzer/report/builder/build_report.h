@@ -21,7 +21,7 @@ struct BuildOptions {
   process::ProcessOptions process;
   bool with_stacks = true;    // the stack tree; costs symbolizing every frame of it
   size_t max_stacks = 2000;   // leaves of the tree; the rest is summed up as "[other stacks]"
-  size_t named_sites = 1000;  // sites that get source lines and their details
+  size_t named_sites = 1000;  // sites that get their stacks and curves
   bool with_details = true;   // stacks and curves of sites; the tables do without
 };
 

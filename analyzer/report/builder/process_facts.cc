@@ -21,6 +21,16 @@ std::optional<int> RankOf(const replay::Definitions& definitions) {
   return std::nullopt;
 }
 
+// What its sites keep more with every step, as the sites say it: live memory itself goes up and down within a
+// step, and a line through few such readings says nothing.
+double GrowthOnHost(const process::ProcessAnalysis& process) {
+  double sum = 0;
+  for (size_t site = 0; site < process.verdicts.sites.size(); ++site) {
+    if (!process.sites.IsOfDevice(site)) sum += process.verdicts.sites[site].growth_bytes_per_step.value;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::string CommandOf(const replay::Definitions& definitions) {
@@ -54,8 +64,7 @@ Process FactsOf(const process::ProcessAnalysis& process, double recording_start_
   out.peak_bytes = Round(process.memory.heap.peak_bytes);
   for (const series::LedgerSample& sample : process.run.ledger)
     out.peak_rss_bytes = std::max(out.peak_rss_bytes, Round(sample.rss()));
-  if (!process.verdicts.pools.empty())
-    out.growth_bytes_per_step = process.verdicts.pools[0].growth_bytes_per_step.value;
+  out.growth_bytes_per_step = GrowthOnHost(process);
   out.dropped_events = process.trace.definitions.summary.TotalDroppedEvents();
   return out;
 }

@@ -14,6 +14,12 @@ Share& ShareOf(Site* site, const std::string& process) {
   return site->processes.back();
 }
 
+double GrowthOfAll(const process::ProcessAnalysis& process) {
+  double sum = 0;
+  for (const verdict::SiteAnalysis& site : process.verdicts.sites) sum += site.growth_bytes_per_step.value;
+  return sum;
+}
+
 }  // namespace
 
 void ReportRows::AddRows(const process::ProcessAnalysis& process, size_t process_index) {
@@ -28,11 +34,16 @@ void ReportRows::AddRows(const process::ProcessAnalysis& process, size_t process
     if (index < 0) {
       index = static_cast<int32_t>(SiteIndex(process, site));
       AddToSite(name, process.rows.sites[site].sum, &model_.sites[index]);
+      if (site < process.verdicts.sites.size()) {
+        ShareOf(&model_.sites[index], name).growth_bytes_per_step +=
+            process.verdicts.sites[site].growth_bytes_per_step.value;
+      }
     }
     return index;
   };
   process::RowAmounts others;  // whose stacks are not in the tree
   uint64_t other_rows = 0;
+  double other_growth = GrowthOfAll(process);
   int32_t other_stacks = -1;  // in the tree
   for (const process::SiteRows& site : process.rows.sites) {
     others.Add(site.sum);
@@ -44,6 +55,7 @@ void ReportRows::AddRows(const process::ProcessAnalysis& process, size_t process
     const replay::StackRow row = process.memory.Row(row_index);
     const process::RowAmounts amounts(row);
     const bool is_device = process.sites.IsOfDevice(row.site);
+    const double growth = process.memory.row_growth.Of(process, row_index);
     if (is_device) {
       amounts.AddTo(&LeftoverNamed("[device memory]",
                                    "device and pinned memory has its own pools and is not host memory"),
@@ -51,22 +63,28 @@ void ReportRows::AddRows(const process::ProcessAnalysis& process, size_t process
     }
     if (row.node == 0) {
       amounts.AddTo(&LeftoverNamed("[no stack]", "allocated where the stack could not be walked"));
-      AddToTree(tree_.IndexOf("[no stack]"), amounts, -1, is_device);
+      AddToTree(tree_.IndexOf("[no stack]"), amounts, growth, -1, is_device);
+      other_growth -= growth;
       continue;
     }
     const int32_t site = site_of(row.site);
     if (is_device) AddToSite(name, amounts, &model_.sites[site]);
     if (++stacks <= max_stacks) {
-      AddToTree(tree_.IndexOf(process.sites.names->Stack(row.node)), amounts, site, is_device);
+      AddToTree(tree_.IndexOf(process.sites.names->Stack(row.node)), amounts, growth, site, is_device);
+      other_growth -= growth;
       if (is_device) continue;
       others.Add(amounts, -1);
       --other_rows;
     } else {
       if (other_stacks < 0) other_stacks = tree_.IndexOf("[other stacks]");
-      if (is_device) AddToTree(other_stacks, amounts, -1, is_device);
+      if (is_device) AddToTree(other_stacks, amounts, 0, -1, is_device);
     }
   }
-  if (other_rows > 0) others.AddTo(&model_.stacks[tree_.IndexOf("[other stacks]")]);
+  if (other_rows > 0 || other_stacks >= 0) {
+    StackNode& node = model_.stacks[tree_.IndexOf("[other stacks]")];
+    others.AddTo(&node);
+    node.growth_bytes_per_step += other_growth;
+  }
   for (size_t site = 0; site < process.sites.count(); ++site) {
     if (model_site[site] < 0) continue;
     const auto index = static_cast<size_t>(model_site[site]);
@@ -85,8 +103,10 @@ void ReportRows::AddToSite(const std::string& process_name, const process::RowAm
   share.temporary_bytes += amounts.temporary_bytes;
 }
 
-void ReportRows::AddToTree(int32_t node, const process::RowAmounts& amounts, int32_t site, bool is_device) {
+void ReportRows::AddToTree(int32_t node, const process::RowAmounts& amounts, double growth, int32_t site,
+                           bool is_device) {
   amounts.AddTo(&model_.stacks[node]);
+  model_.stacks[node].growth_bytes_per_step += growth;
   if (site >= 0) model_.stacks[node].site = site;
   if (is_device) amounts.AddTo(&model_.stacks[tree_.IndexOf("[device memory]")], -1);
 }
@@ -107,7 +127,7 @@ size_t ReportRows::SiteIndex(const process::ProcessAnalysis& process, size_t sit
   out.function = frame.function;
   out.module = frame.module;
   out.pool = std::move(pool);
-  if (is_named) out.source_line = source_.Line(frame.file, frame.line);
+  out.source_line = source_.Line(frame.file, frame.line);
   const uint32_t row = process.rows.sites[site].typical;
   if (is_named && options_.with_details && row != process::SiteRows::kNone) {
     for (const Frame* f : process.sites.names->Stack(process.memory.Row(row).node))

@@ -172,5 +172,101 @@ header mode=default sample=524288 exact_from=16384 clean_exit=1
   for (const std::string& note : model.recording.notes) EXPECT_THAT(note, ::testing::Not(HasSubstr("limit")));
 }
 
+// Growth of the stacks that have a site, and of one frame's stacks.
+double GrowthInTree(const ReportModel& model, std::string_view function = "") {
+  double sum = 0;
+  for (const StackNode& node : model.stacks) {
+    if (function.empty() || model.frames[node.frame].function == function) sum += node.growth_bytes_per_step;
+  }
+  return sum;
+}
+
+constexpr std::string_view kOneLineThroughTwoCallers = R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+code code=2 python=3011 line=7 file="/usr/lib/python3/dist-packages/lib/keep.py" name="keep"
+code code=3 python=3011 line=9 file="/usr/lib/python3/dist-packages/lib/once.py" name="once"
+python_location location=1 code=1
+python_location location=2 code=2
+python_location location=3 code=3
+node node=1 parent=0 location=1
+node node=2 parent=1 location=2
+node node=3 parent=1 location=3
+@1000000 alloc address=0x10000000 bytes=900000 stack=3
+for step 1 160
+  @{step*100000000 + 4000} alloc address={0x100000000 + step*0x10000} bytes=10001 stack=2
+  @{step*100000000 + 90000000} mark kind=step value=1 name="SGD"
+end
+)";
+
+TEST(BuildReport, GrowthOfASiteIsThatOfTheStacksThatGrow) {
+  const ReportModel model = Build(kOneLineThroughTwoCallers);
+  ASSERT_EQ(model.sites.size(), 1u);
+  const double growth = model.sites[0].growth_bytes_per_step;
+  EXPECT_NEAR(growth, 10001, 100);
+  EXPECT_NEAR(GrowthInTree(model), growth, 1e-6);
+  EXPECT_NEAR(GrowthInTree(model, "keep"), growth, 1e-6);
+  EXPECT_EQ(GrowthInTree(model, "once"), 0) << "it holds much, and no more than at the start";
+}
+
+TEST(BuildReport, GrowthOfStacksBeyondTheTreeIsThatOfTheOthers) {
+  const std::string path =
+      testing::WriteTemporary("others.plt", testing::TraceFromText(kOneLineThroughTwoCallers));
+  const auto recording = reader::OpenRecording({path});
+  ASSERT_TRUE(recording.ok());
+  BuildOptions options;
+  options.max_stacks = 1;
+  const auto model = BuildReport(*recording, options);
+  ASSERT_TRUE(model.ok());
+  EXPECT_NEAR(GrowthInTree(*model), model->sites[0].growth_bytes_per_step, 1e-6);
+}
+
+TEST(BuildReport, GrowthOfAProcessIsThatOfItsSites) {
+  const ReportModel model = Build(kOneLineThroughTwoCallers);
+  ASSERT_EQ(model.processes.size(), 1u);
+  EXPECT_EQ(model.processes[0].growth_bytes_per_step, model.sites[0].growth_bytes_per_step);
+  ASSERT_EQ(model.sites[0].processes.size(), 1u);
+  EXPECT_EQ(model.sites[0].processes[0].growth_bytes_per_step, model.sites[0].growth_bytes_per_step);
+}
+
+// Live memory that happens to be lower whenever it is read late is no growth below zero.
+TEST(BuildReport, AProcessThatKeepsNothingDoesNotShrink) {
+  const ReportModel model = Build(R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+@1000000 alloc address=0x10000000 bytes=900000 stack=1
+for step 1 160
+  @{step*100000000 + 4000} alloc address=0x20000000 bytes={40000000 - step*200000} stack=1
+  @{step*100000000 + 5000} ledger rss_anon=50000000
+  @{step*100000000 + 80000000} free address=0x20000000
+  @{step*100000000 + 90000000} mark kind=step value=1 name="SGD"
+end
+)");
+  EXPECT_EQ(model.processes[0].growth_bytes_per_step, 0);
+}
+
+TEST(BuildReport, EverySiteHasItsSourceText) {
+  const std::string source = testing::WriteTemporary("many.py", "one = 1\ntwo = 2\nthree = 3\n");
+  std::string text = "header mode=exact clean_exit=1\n";
+  for (int i = 1; i <= 3; ++i) {
+    const std::string n = std::to_string(i);
+    text += "code code=" + n + " python=3011 line=" + n + " file=\"" + source + "\" name=\"f" + n + "\"\n";
+    text += "python_location location=" + n + " code=" + n + "\n";
+    text += "node node=" + n + " parent=0 location=" + n + "\n";
+    text += "@" + n + "000 alloc address=0x" + n + "0000 bytes=1000" + n + " stack=" + n + "\n";
+  }
+  const std::string path = testing::WriteTemporary("many.plt", testing::TraceFromText(text));
+  const auto recording = reader::OpenRecording({path});
+  ASSERT_TRUE(recording.ok());
+  BuildOptions options;
+  options.named_sites = 1;
+  const auto model = BuildReport(*recording, options);
+  ASSERT_TRUE(model.ok());
+  ASSERT_EQ(model->sites.size(), 3u);
+  for (const Site& site : model->sites) EXPECT_FALSE(site.source_line.empty()) << site.site;
+}
+
 }  // namespace
 }  // namespace plateau::report
