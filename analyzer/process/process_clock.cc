@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "analyzer/series/work_clock.h"
 
 namespace plateau::process {
 namespace {
@@ -44,7 +46,8 @@ bool EndedBeforeParent(uint64_t end, uint32_t steps, const std::vector<replay::T
 
 }  // namespace
 
-ProcessClock BuildClock(const ProcessTrace& trace, const std::vector<replay::TimedMark>& parent_marks) {
+ProcessClock BuildClock(const ProcessTrace& trace, const std::vector<replay::TimedMark>& parent_marks,
+                        int threads) {
   const replay::Definitions& definitions = trace.definitions;
   series::StepClockOptions options;
   options.begin_time = definitions.first_tsc;
@@ -61,6 +64,13 @@ ProcessClock BuildClock(const ProcessTrace& trace, const std::vector<replay::Tim
       clock.steps = std::move(parent.steps);
       clock.is_of_parent = true;
     }
+  }
+  if (clock.steps.source() == series::StepSource::kTime) {
+    const series::WorkEnd end = {definitions.last_tsc, std::nullopt, !definitions.summary.clean_exit};
+    const series::WorkClock work =
+        series::FindWorkClock(*trace.reader, definitions, end, {.threads = threads});
+    options.is_of_parent = false;
+    clock.steps = series::StepClock::OfWork(work, options);
   }
   clock.ended_before_parent = EndedBeforeParent(definitions.last_tsc, clock.steps.step_count(), parent_marks);
   return clock;

@@ -18,8 +18,10 @@ struct ProcessClock {
   bool ended_before_parent = false;  // the parent went on to train without this process
 };
 
-// A process that trains nothing itself is counted in the steps of its parent, if `parent_marks` has any.
-ProcessClock BuildClock(const ProcessTrace& trace, const std::vector<replay::TimedMark>& parent_marks);
+// A process that trains nothing itself is counted in the steps of its parent, if `parent_marks` has any. One
+// that has no steps at all is read once more, for a clock that stands in for them; equal stacks must be merged.
+ProcessClock BuildClock(const ProcessTrace& trace, const std::vector<replay::TimedMark>& parent_marks,
+                        int threads);
 
 }  // namespace plateau::process
 

@@ -15,10 +15,11 @@ void SetTimes(const ProcessClock& clock, replay::ReplayOptions* options) {
   for (uint32_t bucket = 0; bucket <= steps.last_bucket(); ++bucket) {
     options->bucket_ends.push_back(steps.BucketEnd(bucket));
   }
-  // Slices of time have no teardown behind them: the last one goes on to the end.
-  if (steps.source() != series::StepSource::kTime) {
+  // The last bucket of a clock that goes on to the end of the trace takes the trace's last events too.
+  const bool has_teardown = steps.BucketEnd(steps.last_bucket()) < steps.BucketEnd(steps.last_bucket() + 1);
+  if (has_teardown || steps.step_count() > 0) {
     options->last_bucket = steps.last_bucket();
-  } else if (!options->bucket_ends.empty()) {
+  } else {
     options->bucket_ends.pop_back();
   }
   for (const series::PhaseSegment& segment : clock.phases.segments()) {

@@ -27,6 +27,19 @@ std::optional<double> MemoryLimit(const replay::Definitions& definitions, double
   return limit;
 }
 
+series::StepUnit UnitOf(series::StepSource source) {
+  switch (source) {
+    case series::StepSource::kFetch:
+      return series::StepUnit::kBatch;
+    case series::StepSource::kBytes:
+      return series::StepUnit::kBytePart;
+    case series::StepSource::kTime:
+      return series::StepUnit::kTimeSlice;
+    default:
+      return series::StepUnit::kStep;
+  }
+}
+
 series::EventTrack Track(const char* name, const std::vector<series::Interlude>& interludes) {
   series::EventTrack track{name, {}};
   for (const series::Interlude& interlude : interludes) track.steps.push_back(interlude.after_step + 1);
@@ -89,8 +102,9 @@ series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock&
                              const KnownRun& known) {
   series::RunContext run;
   run.steps = clock.last_bucket();
-  if (clock.source() == series::StepSource::kFetch) run.unit = series::StepUnit::kBatch;
-  if (clock.source() == series::StepSource::kTime) run.unit = series::StepUnit::kTimeSlice;
+  run.unit = UnitOf(clock.source());
+  if (clock.allocated_bytes() > 0)
+    run.allocated_bytes_per_step = clock.allocated_bytes() / std::max(1u, clock.last_bucket());
   if (clock.steps_per_epoch() > 0) run.epoch_steps = clock.steps_per_epoch();
   if (known.epoch_steps) run.epoch_steps = known.epoch_steps;
   if (clock.examples_per_step() > 0) run.examples_per_step = clock.examples_per_step();

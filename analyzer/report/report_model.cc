@@ -63,9 +63,11 @@ std::vector<std::string> CheckTotals(const ReportModel& model) {
 void SortSites(ReportModel& model) {
   std::vector<size_t> order(model.sites.size());
   std::iota(order.begin(), order.end(), 0);
+  const bool is_by_growth = model.steps.count == 0;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     const Site& x = model.sites[a];
     const Site& y = model.sites[b];
+    if (is_by_growth && x.grown_bytes != y.grown_bytes) return x.grown_bytes > y.grown_bytes;
     if (x.retained_bytes != y.retained_bytes) return x.retained_bytes > y.retained_bytes;
     if (x.growth_bytes_per_step != y.growth_bytes_per_step) {
       return x.growth_bytes_per_step > y.growth_bytes_per_step;

@@ -305,6 +305,7 @@ struct Site {
   std::string category;     // breakdown item it belongs to
   int64_t retained_bytes = 0;
   int64_t retained_count = 0;
+  int64_t grown_bytes = 0;  // of the retained bytes: allocated while the clock ran, not before its first step
   double growth_bytes_per_step = 0;
   std::optional<Interval> growth_interval;
   int64_t peak_bytes = 0;       // held when the process was at its peak
@@ -372,7 +373,8 @@ struct ReportModel {
 // What does not add up, one sentence each; empty when every total is the sum of its parts.
 std::vector<std::string> CheckTotals(const ReportModel& model);
 
-// Orders sites by retained bytes (then growth, then name) and renumbers what refers to them.
+// Orders sites by retained bytes (then growth, then name) and renumbers what refers to them. Without steps, by
+// what grew while the clock ran: most of what is retained then is what imports left.
 void SortSites(ReportModel& model);
 
 }  // namespace plateau::report

@@ -1,5 +1,6 @@
 #include "analyzer/series/clock_sentence.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -60,6 +61,9 @@ std::string DescribeSource(const StepClock& clock, const LoopEvents& events, con
       return steps + " from backward passes; no optimizer step was seen";
     case StepSource::kFetch:
       return "no training steps; " + Count(clock.last_bucket(), "batch") + " of a DataLoader are the clock";
+    case StepSource::kBytes:
+      return "no training steps were found; " + Count(clock.last_bucket(), "part") +
+             " of what was allocated are the clock";
     case StepSource::kTime:
       return "no training steps were found; time-based, in " + Count(clock.last_bucket(), "slice");
   }
@@ -116,6 +120,27 @@ std::string DescribeClock(const StepClock& clock, const LoopEvents& events, cons
   }
   if (options.is_of_parent) text += " Counted in the process that forked this one.";
   return text;
+}
+
+std::string DescribeWork(const StepClock& clock, const WorkClock& work, const StepClockOptions& options) {
+  char text[256];
+  std::string sentence = "No training steps were found; the clock is ";
+  if (clock.source() == StepSource::kBytes) {
+    snprintf(text, sizeof(text), "what was allocated, %.3g MiB in %u parts", work.allocated_bytes / 0x1p20,
+             clock.last_bucket());
+  } else {
+    snprintf(text, sizeof(text), "time, in %u slices", clock.last_bucket());
+  }
+  sentence += text;
+  if (options.seconds_per_time_unit > 0) {
+    const auto seconds = [&options](uint64_t time) {
+      return static_cast<double>(time - std::min(time, options.begin_time)) * options.seconds_per_time_unit;
+    };
+    snprintf(text, sizeof(text), ". The program's work is judged from %.3g s to %.3g s of %.3g s",
+             seconds(work.begin), seconds(work.end), seconds(options.end_time));
+    sentence += text;
+  }
+  return sentence + ".";
 }
 
 }  // namespace plateau::series

@@ -13,6 +13,8 @@ namespace plateau::series {
 
 std::string DescribeClock(const StepClock& clock, const LoopEvents& events, const DataPasses& passes,
                           const MarkLog& log, const StepClockOptions& options);
+// The same of a clock that stands in for steps.
+std::string DescribeWork(const StepClock& clock, const WorkClock& work, const StepClockOptions& options);
 
 }  // namespace plateau::series
 

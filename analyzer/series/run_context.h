@@ -20,9 +20,13 @@ struct EventTrack {
   std::vector<int64_t> steps;  // ascending
 };
 
-// What stands in for a step. Without training steps nothing repeats that memory could be compared with:
-// slices of time show what happened, and support no verdict.
-enum class StepUnit { kStep, kBatch, kTimeSlice };
+// What stands in for a step.
+//
+// Rounds of a loop are as good as steps when each was seen. Ticks of a loop that was seen now and then, parts
+// of the allocated bytes and slices of time are not: they tell which line grows, by how much a second and a
+// GiB allocated, and whether it went on to the end. A rate per step, `steady` and `cache_fill` are not for
+// them to say.
+enum class StepUnit { kStep, kBatch, kRound, kTick, kBytePart, kTimeSlice };
 
 struct RunContext {
   int64_t steps = 0;  // the last step seen
@@ -44,6 +48,13 @@ struct RunContext {
   double lost_rate = 0;                    // share of free events that were lost
 
   int64_t bucket_steps = 1;  // steps merged into one bucket of a series
+  double allocated_bytes_per_step = 0;  // where that was counted: of a unit that is no step
+  std::string loop;                     // whose rounds or ticks the steps are: "train.py:21"
+
+  // Whether what is said per step is said per something that the program repeats.
+  bool CountsSteps() const {
+    return unit == StepUnit::kStep || unit == StepUnit::kBatch || unit == StepUnit::kRound;
+  }
 
   // True: the limit is the yardstick of growth when there is one. False: the peak is, and the limit is for
   // forecasts alone, as for a limit that was found on the machine and may be far above what the run needs.

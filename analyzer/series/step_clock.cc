@@ -29,6 +29,17 @@ void AddInterlude(std::vector<Interlude>* interludes, Interlude next) {
   }
 }
 
+// Their ends.
+std::vector<uint64_t> EqualSlices(uint64_t begin, uint64_t end, uint64_t most) {
+  const uint64_t length = end > begin ? end - begin : 0;
+  const uint64_t slices = std::min(most, length);
+  std::vector<uint64_t> ends;
+  for (uint64_t i = 1; i <= slices; ++i) {
+    ends.push_back(begin + length / slices * i + length % slices * i / slices);  // length * i may not fit
+  }
+  return ends;
+}
+
 }  // namespace
 
 class StepClockBuilder {
@@ -205,13 +216,7 @@ class StepClockBuilder {
 
   void FillTime() {
     clock_.first_begin_ = options_.begin_time;
-    const uint64_t length =
-        options_.end_time > options_.begin_time ? options_.end_time - options_.begin_time : 0;
-    const uint64_t buckets = std::min<uint64_t>(options_.max_time_buckets, length);
-    for (uint64_t i = 1; i <= buckets; ++i) {
-      // In two parts: length * i may not fit.
-      clock_.ends_.push_back(options_.begin_time + length / buckets * i + length % buckets * i / buckets);
-    }
+    clock_.ends_ = EqualSlices(options_.begin_time, options_.end_time, options_.max_time_buckets);
   }
 
   void Judge() {
@@ -231,6 +236,7 @@ class StepClockBuilder {
         break;
       }
       case StepSource::kFetch:
+      case StepSource::kBytes:
       case StepSource::kTime:
         clock_.confidence_ = Confidence::kLow;
         break;
@@ -255,6 +261,8 @@ std::string_view StepSourceName(StepSource source) {
       return "backward";
     case StepSource::kFetch:
       return "batches";
+    case StepSource::kBytes:
+      return "bytes";
     case StepSource::kTime:
       return "time";
   }
@@ -277,6 +285,19 @@ StepClock StepClock::Build(const MarkLog& log, const StepClockOptions& options) 
   return StepClockBuilder(log, options).Build();
 }
 
+StepClock StepClock::OfWork(const WorkClock& work, const StepClockOptions& options) {
+  StepClock clock;
+  clock.source_ = work.source;
+  clock.trace_begin_ = options.begin_time;
+  clock.trace_end_ = options.end_time;
+  clock.first_begin_ = work.begin;
+  clock.ends_ = work.source == StepSource::kTime ? EqualSlices(work.begin, work.end, options.max_time_buckets)
+                                                 : work.ends;
+  clock.allocated_bytes_ = work.allocated_bytes;
+  clock.sentence_ = DescribeWork(clock, work, options);
+  return clock;
+}
+
 uint32_t StepClock::BucketOf(uint64_t time) const {
   if (time < first_begin_ || ends_.empty()) return 0;
   // The end of a step still belongs to it.
@@ -295,7 +316,8 @@ uint64_t StepClock::BucketEnd(uint32_t bucket) const {
 
 std::string_view StepClock::unit() const {
   if (source_ <= StepSource::kBackward) return "step";
-  return source_ == StepSource::kFetch ? "batch" : "slice";
+  if (source_ == StepSource::kFetch) return "batch";
+  return source_ == StepSource::kBytes ? "part" : "slice";
 }
 
 uint32_t StepClock::complete_epochs() const {

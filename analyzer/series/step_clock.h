@@ -16,7 +16,8 @@
 // A step is one iteration of the training loop that ends in an optimizer step: several backward passes
 // (gradient accumulation), several optimizers, or a step that a gradient scaler skipped, are one.
 // docs/steps.md has the rules. Steps are never invented: without optimizer steps, backward passes or explicit
-// marks, step_count() is 0 and the buckets are batches or equal slices of time, which unit() says.
+// marks, step_count() is 0 and the buckets are batches, equal parts of the allocated bytes or equal slices of
+// time, which unit() says.
 //
 // Pure: no files, no clock, no randomness. Build() is linear in the marks; BucketOf() is a binary search.
 #ifndef PLATEAU_ANALYZER_SERIES_STEP_CLOCK_H_
@@ -37,9 +38,11 @@ enum class StepSource : uint8_t {
   kOptimizer,  // ends of optimizer steps
   kBackward,   // no optimizer was seen: backward passes, grouped by fetch or zero_grad
   kFetch,      // nothing is trained: the buckets are batches of a DataLoader, there are no steps
-  kTime,       // no marks at all
+  kBytes,      // no marks at all: equal parts of what the program allocated
+  kTime,       // nor enough allocations
 };
-std::string_view StepSourceName(StepSource source);  // "explicit", "optimizer", "backward", "batches", "time"
+// "explicit", "optimizer", "backward", "batches", "bytes", "time"
+std::string_view StepSourceName(StepSource source);
 
 enum class Confidence : uint8_t { kLow, kMedium, kHigh };
 std::string_view ConfidenceName(Confidence confidence);  // "low", "medium", "high"
@@ -72,6 +75,15 @@ struct Interlude {
   std::string name;  // of an explicit phase, else empty
 };
 
+// What stands in for steps where the program marked none (work_clock.h).
+struct WorkClock {
+  StepSource source = StepSource::kTime;
+  uint64_t begin = 0;           // of the program's work: after the imports
+  uint64_t end = 0;             // before its teardown
+  std::vector<uint64_t> ends;   // of the parts, ascending; empty when it is time
+  double allocated_bytes = 0;   // from begin to end
+};
+
 struct StepClockOptions {
   uint64_t begin_time = 0;  // of the trace
   uint64_t end_time = 0;
@@ -83,6 +95,7 @@ struct StepClockOptions {
 class StepClock {
  public:
   static StepClock Build(const MarkLog& log, const StepClockOptions& options);
+  static StepClock OfWork(const WorkClock& work, const StepClockOptions& options);
 
   uint32_t BucketOf(uint64_t time) const;
   uint32_t bucket_count() const { return last_bucket() + 2; }
@@ -92,7 +105,8 @@ class StepClock {
   uint64_t BucketBegin(uint32_t bucket) const;
 
   StepSource source() const { return source_; }
-  std::string_view unit() const;  // "step", "batch" or "slice"
+  std::string_view unit() const;  // "step", "batch", "part" or "slice"
+  double allocated_bytes() const { return allocated_bytes_; }  // in all buckets from 1 on; 0 = not counted
   Confidence confidence() const { return confidence_; }
   // One or more sentences: what was found, from what, and what could not be told.
   const std::string& sentence() const { return sentence_; }
@@ -140,6 +154,7 @@ class StepClock {
   uint64_t dataset_examples_ = 0;
   uint32_t skipped_batches_ = 0;
   uint32_t stream_ = 0;
+  double allocated_bytes_ = 0;
 };
 
 }  // namespace plateau::series

@@ -167,7 +167,7 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
           std::min(most.bytes, verdict.headline.evidence.worker_private_growth_bytes.value_or(0));
     }
     Explain(pool.run, &verdict.headline);
-    if (pool.run.unit == series::StepUnit::kTimeSlice) {
+    if (!pool.run.CountsSteps()) {
       verdict.headline = WithoutSteps(pool.run, verdict.headline);
       verdict.components.clear();
       verdict.components.push_back({.kind = verdict.headline.kind});

@@ -45,7 +45,7 @@ std::string SiteText(const SiteEvidence& site) {
 Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who,
                       const std::function<bool(const SiteEvidence&)>& belongs) {
   if (e.sites.empty()) return NotTestable(name, "no call sites were recorded");
-  if (e.run.unit == series::StepUnit::kTimeSlice) return NotTestable(name, "no training step was seen");
+  if (!e.run.CountsSteps()) return NotTestable(name, "no training step was seen");
   if (!AnyFrames(e) && !AnyPhases(e)) return NotTestable(name, "the sites have neither names nor phases");
   double kept = 0;
   const SiteEvidence* largest = nullptr;
@@ -136,7 +136,7 @@ Hypothesis Workers(const EvidenceBundle& e) {
 Hypothesis GarbageCollection(const EvidenceBundle& e) {
   constexpr const char* kName = "garbage collection delay";
   if (!e.has_python) return NotTestable(kName, "no Python interpreter was seen");
-  if (e.run.unit == series::StepUnit::kTimeSlice) return NotTestable(kName, "no training step was seen");
+  if (!e.run.CountsSteps()) return NotTestable(kName, "no training step was seen");
   double waiting = 0;
   for (const SiteEvidence& site : e.sites) {
     const bool bursts = site.traits.burst_free_share > 0.8 && site.verdict.kind == VerdictKind::kSteady &&

@@ -136,7 +136,7 @@ bool ExplainsHeadline(const PatternMatch& match, const ProcessVerdict& process) 
 
 std::vector<PatternMatch> MatchPatterns(const EvidenceBundle& evidence) {
   std::vector<PatternMatch> matches;
-  if (evidence.run.unit == series::StepUnit::kTimeSlice) return matches;
+  if (!evidence.run.CountsSteps()) return matches;
   for (const Pattern& pattern : PatternCatalogue()) {
     if (std::optional<PatternMatch> match = MatchPattern(pattern, evidence)) {
       match->explains_headline = ExplainsHeadline(*match, evidence.process);

@@ -137,7 +137,7 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
   if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
   Explain(pool.run, &out.verdict);
   pool.findings[place.finding] = {out.verdict, out.retained_bytes};
-  if (pool.run.unit == series::StepUnit::kTimeSlice) {
+  if (!pool.run.CountsSteps()) {
     out.verdict = WithoutSteps(pool.run, out.verdict);
     out.growth_bytes_per_step = {};
   }

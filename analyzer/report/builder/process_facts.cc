@@ -103,8 +103,9 @@ std::vector<std::pair<std::string, std::string>> LevelsOf(const process::Process
 std::vector<LedgerSample> LedgerOf(const process::ProcessAnalysis& process) {
   std::vector<LedgerSample> out;
   // The interpreter's tidying up behind the last step is no part of the run's curve.
-  const bool has_teardown = process.clock.steps.step_count() > 0;
-  const uint64_t end = has_teardown ? process.clock.steps.BucketEnd(process.clock.steps.last_bucket()) : 0;
+  const uint64_t end = process.clock.steps.BucketEnd(process.clock.steps.last_bucket());
+  const bool has_teardown =
+      process.clock.steps.step_count() > 0 || end < process.trace.definitions.last_tsc;
   for (size_t i = 0; i < process.run.ledger.size(); ++i) {
     const series::LedgerSample& s = process.run.ledger[i];
     if (has_teardown && s.time_seconds > process.trace.Seconds(end)) continue;

@@ -45,6 +45,7 @@ void SiteOpinions::Add(const process::ProcessAnalysis& process, size_t site, siz
   double retained = 0;
   for (const double bytes : series.surv_bytes) retained += bytes;
   opinion.retained_bytes = Round(retained);
+  out.grown_bytes += Round(retained - (series.surv_bytes.empty() ? 0 : series.surv_bytes[0]));
   const int64_t width = process.memory.series->bucket_steps();
   bool is_first = true;
   for (size_t k = 0; k < series.alloc_bytes.size(); ++k) {

@@ -272,6 +272,7 @@ struct FieldsOf<Site> {
       Field{"phase", &Site::phase}, Field{"category", &Site::category},
       Field{"source_line", &Site::source_line}, Field{"retained_bytes", &Site::retained_bytes},
       Field{"retained_count", &Site::retained_count},
+      Field{"grown_bytes", &Site::grown_bytes},
       Field{"growth_bytes_per_step", &Site::growth_bytes_per_step},
       Field{"growth_interval", &Site::growth_interval}, Field{"peak_bytes", &Site::peak_bytes},
       Field{"temporary_bytes", &Site::temporary_bytes}, Field{"alloc_bytes", &Site::alloc_bytes},

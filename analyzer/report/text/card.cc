@@ -156,7 +156,7 @@ class Card {
     }
   }
 
-  // Sites that made the verdict first, then by retained bytes.
+  // Sites that made the verdict first, then as the model has them: by retained bytes, without steps by growth.
   std::vector<const Site*> MostTelling() const {
     std::vector<const Site*> sites;
     for (const Site& site : model_.sites) sites.push_back(&site);
@@ -166,10 +166,8 @@ class Card {
       if (made_it && (headline > verdict::Tone::kFine || site.retained_bytes > 0)) return 0;
       return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1 : 2;
     };
-    std::stable_sort(sites.begin(), sites.end(), [&](const Site* a, const Site* b) {
-      if (rank(*a) != rank(*b)) return rank(*a) < rank(*b);
-      return a->retained_bytes > b->retained_bytes;
-    });
+    std::stable_sort(sites.begin(), sites.end(),
+                     [&](const Site* a, const Site* b) { return rank(*a) < rank(*b); });
     return sites;
   }
 
