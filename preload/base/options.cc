@@ -21,10 +21,7 @@ const char* Find(char** environment, std::string_view name) {
   return nullptr;
 }
 
-bool Parse(const char* text, const char** value) {
-  *value = text;
-  return *text != 0;
-}
+bool Parse(const char* text, OptionText* value) { return value->Set(text); }
 
 bool Parse(const char* text, uint64_t* value) { return ParseBytes(text, value); }
 
@@ -71,7 +68,9 @@ int ReadOne(char** environment, const char* name, const char* default_value, T* 
   }
   if (Parse(text, value)) return 0;
   FixedText<256> line;
-  line << name << "=" << text << " is not understood, using " << default_value;
+  const std::string_view shown = std::string_view(text).substr(0, 100);
+  line << name << "=" << shown << (shown.size() < std::strlen(text) ? "..." : "")
+       << " is not understood, using " << default_value;
   RawLog(line.view());
   Parse(default_value, value);
   return 1;
@@ -85,6 +84,13 @@ const OptionRow kOptionRows[] = {
 #undef PLATEAU_OPTION
 };
 const size_t kOptionRowCount = sizeof(kOptionRows) / sizeof(kOptionRows[0]);
+
+bool OptionText::Set(const char* text) {
+  const size_t size = std::strlen(text);
+  if (size == 0 || size >= kCapacity) return false;
+  std::memcpy(text_, text, size + 1);
+  return true;
+}
 
 bool ParseBytes(const char* text, uint64_t* bytes) {
   uint64_t value = 0;

@@ -1,6 +1,7 @@
 // The environment of the shim, read once in the constructor. options.inc is the list.
 //
-// Allocates: never. Text values point into the environment as it was at start-up.
+// Values are copied: a program that sets its process title overwrites the memory in which its environment was,
+// and children that are forked later still need to know where their traces go. Allocates: never.
 #ifndef PLATEAU_PRELOAD_BASE_OPTIONS_H_
 #define PLATEAU_PRELOAD_BASE_OPTIONS_H_
 
@@ -11,7 +12,17 @@
 
 namespace plateau {
 
-using OptionText = const char*;
+class OptionText {
+ public:
+  static constexpr size_t kCapacity = 4096;  // as long as a path can be
+
+  // False, and nothing is changed, when the text is empty or too long.
+  bool Set(const char* text);
+  const char* c_str() const { return text_; }
+
+ private:
+  char text_[kCapacity] = {};
+};
 using OptionBytes = uint64_t;
 using OptionSwitch = bool;
 using OptionMode = trace::Mode;

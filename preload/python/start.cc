@@ -76,7 +76,7 @@ uint32_t CaptureAllFrames(unwind::ThreadCapture& capture, const unwind::Register
 void StartInterpreter() {
   if (!python::Ready() || !python::InitializePythonNodes()) return;
   // It stays when the interpreter is unloaded: a merged capture without an interpreter is a native one.
-  const bool is_full = g_options.python_native[0] == 'f';
+  const bool is_full = g_options.python_native.c_str()[0] == 'f';
   g_merged_capture.store(is_full ? CaptureAllFrames : CaptureLeafFrames, std::memory_order_release);
   if (WantsPymalloc()) python::InstallPymalloc();
 }

@@ -112,7 +112,7 @@ bool TraceSink::Open(const Options& options, std::string_view program) {
 bool TraceSink::CreateFile(const Options& options, std::string_view program) {
   static constinit FixedText<4096> path;
   path.Clear();
-  if (!AbsolutePath(options.out, &path)) {
+  if (!AbsolutePath(options.out.c_str(), &path)) {
     Fail("cannot find the recording directory", ENAMETOOLONG);
     return false;
   }

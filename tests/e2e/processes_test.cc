@@ -95,6 +95,20 @@ TEST(Processes, RelativeDirectoryIsTheSameForChildrenElsewhere) {
   EXPECT_EQ(traces, 1);
 }
 
+TEST(Processes, AProcessTitleOverTheEnvironmentLosesNoChild) {
+  for (const char* mode : {"exact", "default"}) {
+    TracedRun run = RunTraced({Program("process_title")}, {.mode = mode});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.err, "");
+    // The program says which children it had; each has a trace in the recording, and none is anywhere else.
+    ASSERT_THAT(run.traces, SizeIs(4)) << mode;
+    uint64_t found = 0;
+    for (const std::string& path : run.traces) found += ReadTrace(path).LiveCountOfSize(20005);
+    EXPECT_EQ(found, 3u) << mode;
+    EXPECT_EQ(run.out, "0 files in the working directory\n");
+  }
+}
+
 TEST(Processes, ForkStormNeverHangs) {
   for (const char* mode : {"exact", "default"}) {
     TracedRun run = RunTraced({Program("fork_storm"), "100"}, {.mode = mode, .timeout_seconds = 100});

@@ -12,22 +12,21 @@
 namespace plateau {
 namespace {
 
-// Text values point into `variables`, which lives until the next call.
-Options Read(std::vector<std::string> texts, int* bad = nullptr) {
-  static std::vector<std::string> variables;
-  variables = std::move(texts);
+// The environment is overwritten before the options are used, as programs do that set their process title.
+Options Read(std::vector<std::string> variables, int* bad = nullptr) {
   std::vector<char*> environment;
   for (std::string& text : variables) environment.push_back(text.data());
   environment.push_back(nullptr);
   Options options = {};
   const int count = ReadOptions(environment.data(), &options);
+  for (std::string& text : variables) text.assign(text.size(), 't');
   if (bad != nullptr) *bad = count;
   return options;
 }
 
 TEST(Options, DefaultsComeFromTheTable) {
   const Options options = Read({});
-  EXPECT_STREQ(options.out, "plateau-out");
+  EXPECT_STREQ(options.out.c_str(), "plateau-out");
   EXPECT_EQ(options.mode, trace::Mode::kDefault);
   EXPECT_EQ(options.sample_bytes, 512u * 1024);
   EXPECT_EQ(options.exact_from, 16u * 1024);
@@ -46,7 +45,7 @@ TEST(Options, ValuesAreRead) {
   EXPECT_EQ(options.mode, trace::Mode::kExact);
   EXPECT_EQ(options.sample_bytes, 1u << 20);
   EXPECT_FALSE(options.follow);
-  EXPECT_STREQ(options.out, "/tmp/x");
+  EXPECT_STREQ(options.out.c_str(), "/tmp/x");
   EXPECT_EQ(options.max_trace, 0u);
   EXPECT_TRUE(options.python);
 }
@@ -65,6 +64,15 @@ TEST(Options, WhatIsNotUnderstoodGivesTheDefault) {
   EXPECT_EQ(options.sample_bytes, 512u * 1024);
   EXPECT_TRUE(options.python);
   EXPECT_THAT(log, ::testing::HasSubstr("PLATEAU_MODE=fast is not understood, using default"));
+}
+
+TEST(Options, ATextThatIsTooLongForAPathGivesTheDefault) {
+  ::testing::internal::CaptureStderr();
+  int bad = 0;
+  const Options options = Read({"PLATEAU_OUT=/" + std::string(5000, 'x')}, &bad);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("is not understood"));
+  EXPECT_EQ(bad, 1);
+  EXPECT_STREQ(options.out.c_str(), "plateau-out");
 }
 
 TEST(Options, ByteNumbers) {

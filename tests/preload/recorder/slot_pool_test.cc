@@ -17,7 +17,7 @@ class SlotPoolTest : public ::testing::Test {
     char name[] = "/tmp/plateau-slots-XXXXXX";
     directory_ = mkdtemp(name);
     Options options = {};
-    options.out = directory_.c_str();
+    ASSERT_TRUE(options.out.Set(directory_.c_str()));
     ASSERT_TRUE(sink_.Open(options, "slots"));
     slots_.Reset();
   }

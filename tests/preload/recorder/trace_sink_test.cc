@@ -24,7 +24,7 @@ class TraceSinkTest : public ::testing::Test {
     char name[] = "/tmp/plateau-sink-XXXXXX";
     directory_ = mkdtemp(name);
     options_ = {};
-    options_.out = directory_.c_str();
+    ASSERT_TRUE(options_.out.Set(directory_.c_str()));
     options_.max_trace = 1 << 30;
     ASSERT_TRUE(sink_.Open(options_, "my/pro gram"));
   }
