@@ -14,10 +14,10 @@ namespace {
 
 // What the bytes of the packed trace are spent on.
 void PrintCosts(const reader::PackResult& packed) {
-  for (size_t i = 0; i < kPackColumns; ++i) {
+  for (size_t i = 0; i < kColumns; ++i) {
     if (packed.costs[i] == 0) continue;
-    absl::PrintF("  %-20s %12.0f bytes  %7.3f bits a record\n", kPackColumnNames[i], packed.costs[i] / 8,
-                 packed.costs[i] / static_cast<double>(packed.records));
+    absl::PrintF("  %-20s %12d bytes  %7.3f bits a record\n", ColumnName(i), packed.costs[i],
+                 8 * static_cast<double>(packed.costs[i]) / static_cast<double>(packed.records));
   }
 }
 

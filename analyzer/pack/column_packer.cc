@@ -1,171 +1,414 @@
-#include <algorithm>
-#include <bit>
+#include <zstd.h>
+
+#include <array>
 #include <memory>
-#include <numeric>
-#include <utility>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/pack/column_codec.h"
-#include "analyzer/pack/column_layout.h"
-#include "analyzer/pack/record_codec.h"
+#include "analyzer/pack/heap_objects.h"
 #include "preload/trace/decoder.h"
-#include "preload/trace/varint.h"
+#include "preload/trace/encoder.h"
 
 namespace plateau {
 namespace {
 
+using trace::GetVarint;
+using trace::HotRecord;
+using trace::Op;
+using trace::PutVarint;
 using trace::Record;
 using trace::RecordKind;
 
-trace::BlockHeader HeaderOf(const EventsPayload& payload) {
-  trace::BlockHeader header{};
-  header.first_tsc = payload.first_tsc;
-  return header;
-}
+constexpr int kZstdLevel = 3;
 
-// Many processors count their clock in steps of more than one. The step is what three distances between times
-// have in common, most of the time.
-uint64_t FindTick(const EventsPayload& payload) {
-  constexpr uint64_t kMostTick = 4096;
-  absl::flat_hash_map<uint64_t, uint32_t> votes;
-  trace::RecordReader reader(HeaderOf(payload), payload.bytes);
-  Record record;
-  uint64_t last_tsc = payload.first_tsc, common = 0, tick = 1;
-  uint32_t distances = 0, most_votes = 0;
-  while (reader.Next(&record)) {
-    if (record.tsc <= last_tsc) continue;
-    common = std::gcd(common, record.tsc - std::exchange(last_tsc, record.tsc));
-    if (++distances % 3 != 0) continue;
-    if (const uint64_t found = std::exchange(common, 0); found <= kMostTick) {
-      const uint32_t count = ++votes[found];
-      if (count > most_votes) {
-        most_votes = count;
-        tick = found;
-      }
+// Bytes that grow at their end, with little ado for each.
+class Bytes {
+ public:
+  // At least `room` bytes can be written from the returned place on; Commit() says how many were.
+  uint8_t* Room(size_t room) {
+    if (data_.size() - size_ < room) data_.resize(2 * data_.size() + room + 4096);
+    return reinterpret_cast<uint8_t*>(data_.data()) + size_;
+  }
+  void Commit(const uint8_t* end) {
+    size_ = static_cast<size_t>(end - reinterpret_cast<const uint8_t*>(data_.data()));
+  }
+  void Byte(unsigned value) {
+    uint8_t* p = Room(1);
+    *p = static_cast<uint8_t>(value);
+    ++size_;
+  }
+  void Number(uint64_t value) { Commit(PutVarint(Room(trace::kMaxVarintBytes), value)); }
+  void Append(const uint8_t* begin, const uint8_t* end) {
+    const auto count = static_cast<size_t>(end - begin);
+    __builtin_memcpy(Room(count), begin, count);
+    size_ += count;
+  }
+  std::string_view view() const { return {data_.data(), size_}; }
+
+ private:
+  std::string data_;
+  size_t size_ = 0;
+};
+
+using Columns = std::array<Bytes, kColumns>;
+
+// The living objects by their address. Address 0 is never found.
+class AddressTable {
+ public:
+  AddressTable() : slots_(size_t{1} << 12) {}
+
+  void Set(uint64_t address, uint32_t object) {
+    if (address == 0) return;
+    Slot* slot = Find(address);
+    if (slot->address == 0) {
+      slot->address = address;
+      slot->object = object;
+      if (++used_ > slots_.size() / 2) Grow();
+      return;
+    }
+    slot->object = object;
+  }
+  // The object, which is forgotten; 0 when there is none.
+  uint32_t Take(uint64_t address) {
+    if (address == 0) return 0;
+    Slot* slot = Find(address);
+    const uint32_t object = slot->object;
+    slot->object = 0;
+    return object;
+  }
+
+ private:
+  struct Slot {
+    uint64_t address = 0;
+    uint32_t object = 0;
+  };
+
+  Slot* Find(uint64_t address) {
+    size_t i = (address * 0x9e3779b97f4a7c15u) >> 24 & (slots_.size() - 1);
+    while (slots_[i].address != 0 && slots_[i].address != address) i = (i + 1) & (slots_.size() - 1);
+    return &slots_[i];
+  }
+  void Grow() {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    used_ = 0;
+    for (const Slot& slot : old) {
+      if (slot.object != 0) Set(slot.address, slot.object);
     }
   }
-  return tick;
-}
 
-size_t NumberBytes(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
+  std::vector<Slot> slots_;
+  size_t used_ = 0;
+};
 
-// `raw` is the record's own bytes; extended records that are not written as a BlockWriter does keep them.
-PackedRecord ToPacked(const Record& record, std::string_view raw, uint32_t last_node) {
-  PackedRecord packed;
-  packed.has_time = record.has_time;
-  packed.tsc = record.tsc;
-  switch (record.kind) {
-    case RecordKind::kAlloc:
-      packed.kind = PackedKind::kAlloc;
-      packed.address = record.alloc.address;
-      packed.bytes = record.alloc.bytes;
-      packed.stack = record.alloc.stack;
-      packed.is_realloc = record.alloc.is_realloc;
-      return packed;
-    case RecordKind::kFree:
-      packed.kind = PackedKind::kFree;
-      packed.address = record.free.address;
-      packed.is_realloc = record.free.is_realloc;
-      return packed;
-    case RecordKind::kAllocIn:
-      packed.kind = PackedKind::kAllocIn;
-      packed.address = record.alloc_in.address;
-      packed.bytes = record.alloc_in.bytes;
-      packed.stack = record.alloc_in.stack;
-      return packed;
-    case RecordKind::kFreeIn:
-      packed.kind = PackedKind::kFreeIn;
-      packed.address = record.free_in.address;
-      return packed;
-    case RecordKind::kNode:
-      packed.kind = record.node.node == last_node + 1 ? PackedKind::kNode : PackedKind::kOtherNode;
-      packed.node = record.node.node;
-      packed.parent = record.node.parent;
-      packed.location = record.node.location;
-      return packed;
-    case RecordKind::kPc:
-      packed.kind = PackedKind::kPc;
-      packed.location = record.pc.location;
-      packed.module_or_code = record.pc.module;
-      packed.offset = record.pc.offset;
-      return packed;
-    case RecordKind::kPythonLocation:
-      packed.kind = PackedKind::kPythonLocation;
-      packed.location = record.python_location.location;
-      packed.module_or_code = record.python_location.code;
-      packed.offset = record.python_location.offset;
-      return packed;
-    case RecordKind::kTime:
-      packed.kind = PackedKind::kTime;
-      return packed;
-    case RecordKind::kTensor:
-      if (raw.size() != 2 + NumberBytes(record.tensor.address) + NumberBytes(record.tensor.bytes)) break;
-      packed.kind = PackedKind::kTensor;
-      packed.address = record.tensor.address;
-      packed.bytes = record.tensor.bytes;
-      return packed;
-    case RecordKind::kTensorGone:
-      if (raw.size() != 2 + NumberBytes(record.tensor.address)) break;
-      packed.kind = PackedKind::kTensorGone;
-      packed.address = record.tensor.address;
-      return packed;
-    default:
-      break;
+// The columns of one allocator.
+class HeapPacker {
+ public:
+  HeapPacker(Allocator allocator, Bytes* columns) : objects_(allocator), columns_(columns), small_(kSmall) {}
+
+  void Size(uint64_t bytes) {
+    uint32_t* entry = bytes < kSmall ? &small_[bytes] : &large_[bytes];
+    if (*entry == 0) {
+      columns_[kHeapSize].Byte(kSizeNew);
+      columns_[kHeapSizeFar].Number(bytes);
+      if (sizes_ < kMaxSizes) *entry = ++sizes_;
+    } else if (*entry < kSizeNear) {
+      columns_[kHeapSize].Byte(*entry);
+    } else {
+      columns_[kHeapSize].Byte(kSizeNear + (*entry - kSizeNear) / 256);
+      columns_[kHeapSizeFar].Byte((*entry - kSizeNear) % 256);
+    }
   }
-  packed.kind = PackedKind::kExtension;
-  packed.extension = raw;
-  return packed;
-}
 
-void AppendNumber(std::string* out, uint64_t value) {
-  uint8_t buffer[trace::kMaxVarintBytes];
-  out->append(reinterpret_cast<char*>(buffer), static_cast<size_t>(trace::PutVarint(buffer, value) - buffer));
-}
+  void Alloc(uint64_t address, uint64_t bytes) {
+    const uint64_t units = objects_.UnitsOf(bytes);
+    unsigned code = objects_.TakeAddress(address, units);
+    if (code == kPlaceListed) {
+      if (address == objects_.last_freed) {
+        code = kPlaceFreedLast;
+      } else if (address == objects_.fresh) {
+        code = kPlaceFresh;
+      } else {
+        code = kPlaceFar;
+        PutFar(kHeapPlaceFar, address, objects_.last_allocated);
+      }
+    }
+    columns_[kHeapPlace].Byte(code);
+    table_.Set(address, objects_.Add(address, units));
+  }
+
+  void Free(uint64_t address) {
+    const uint32_t object = table_.Take(address);
+    Bytes& freed = columns_[kHeapFreed];
+    if (object == 0) {
+      freed.Byte(kFreedElder);
+      PutFar(kHeapElder, address, objects_.last_elder);
+      objects_.FreeElder(address);
+      return;
+    }
+    const uint64_t births = objects_.newest() - object;
+    if (object == objects_.last_freed_object + 1) {
+      freed.Byte(kFreedNextNewer);
+    } else if (object + 1 == objects_.last_freed_object) {
+      freed.Byte(kFreedNextOlder);
+    } else if (births < kNearBirths) {
+      freed.Byte(static_cast<unsigned>(kFreedNear + births));
+    } else if (births < kMiddleBirths) {
+      freed.Byte(static_cast<unsigned>(kFreedMiddle + (births - kNearBirths) / 256));
+      columns_[kHeapFreedFar].Byte((births - kNearBirths) % 256);
+    } else {
+      freed.Byte(kFreedFar);
+      columns_[kHeapFreedFar].Number(births);
+    }
+    objects_.Free(object);
+  }
+
+ private:
+  static constexpr size_t kSmall = 4096;
+
+  void PutFar(HeapColumn column, uint64_t address, uint64_t from) {
+    Bytes& bytes = columns_[column];
+    bytes.Commit(PutDistance(bytes.Room(2 * trace::kMaxVarintBytes), address, from));
+  }
+
+  HeapObjects objects_;
+  AddressTable table_;
+  Bytes* const columns_;
+  std::vector<uint32_t> small_;                    // entry of each small size in the dictionary, 0: none
+  absl::flat_hash_map<uint64_t, uint32_t> large_;  // the same of larger ones
+  uint32_t sizes_ = 0;
+};
+
+// All records as one kEvents payload, with the addresses of allocations and frees in their order.
+class Merger {
+ public:
+  explicit Merger(const std::vector<EventsPayload>& payloads) {
+    size_t bytes = 65536;
+    for (const EventsPayload& payload : payloads) bytes += payload.bytes.size() * 9 / 8;
+    data_.resize(bytes);
+    addresses_.reserve(bytes / 3);
+    writer_.Start(&header_, Data(), data_.size(), 1, 0, payloads.front().first_tsc);
+  }
+
+  bool Add(const EventsPayload& payload, bool is_first) {
+    trace::BlockHeader header{};
+    header.first_tsc = payload.first_tsc;
+    trace::RecordReader reader(header, payload.bytes);
+    if (!is_first) Write([&] { return writer_.Time(payload.first_tsc); });
+    Record record;
+    for (;;) {
+      reader.TakeHot([this](const HotRecord& hot) { AddHot(hot); });
+      const size_t start = reader.offset();
+      if (!reader.Next(&record)) return !reader.damaged();
+      AddOther(record, payload.bytes.substr(start, reader.offset() - start));
+    }
+  }
+
+  std::string_view payload() const { return {data_.data(), writer_.bytes()}; }
+  uint32_t records() const { return writer_.records(); }
+  const std::vector<uint64_t>& addresses() const { return addresses_; }
+
+ private:
+  uint8_t* Data() { return reinterpret_cast<uint8_t*>(data_.data()); }
+  template <typename WriteOne>
+  void Write(WriteOne write) {
+    while (!write()) {
+      data_.resize(2 * data_.size());
+      writer_.MoveTo(Data(), data_.size());
+    }
+  }
+  void AddHot(const HotRecord& r) {
+    addresses_.push_back(r.address);
+    const uint64_t tsc = r.has_time ? r.tsc : 0;
+    Write([&] {
+      switch (r.kind) {
+        case RecordKind::kAlloc:
+          return writer_.Alloc({r.address, r.bytes, r.stack, r.is_realloc}, tsc);
+        case RecordKind::kFree:
+          return writer_.Free({r.address, r.is_realloc}, tsc);
+        case RecordKind::kAllocIn:
+          return writer_.AllocIn({r.address, r.bytes, r.stack}, tsc);
+        default:
+          return writer_.FreeIn({r.address}, tsc);
+      }
+    });
+  }
+  void AddOther(const Record& r, std::string_view bytes) {
+    switch (r.kind) {
+      case RecordKind::kAlloc:
+        return AddHot({r.tsc, r.alloc.address, r.alloc.bytes, r.alloc.stack, r.kind, r.alloc.is_realloc,
+                       r.has_time});
+      case RecordKind::kFree:
+        return AddHot({r.tsc, r.free.address, 0, 0, r.kind, r.free.is_realloc, r.has_time});
+      case RecordKind::kAllocIn:
+        return AddHot({r.tsc, r.alloc_in.address, r.alloc_in.bytes, r.alloc_in.stack, r.kind, false,
+                       r.has_time});
+      case RecordKind::kFreeIn:
+        return AddHot({r.tsc, r.free_in.address, 0, 0, r.kind, false, r.has_time});
+      case RecordKind::kNode:
+        return Write([&] { return writer_.Node(r.node); });
+      case RecordKind::kPc:
+        return Write([&] { return writer_.Pc(r.pc); });
+      case RecordKind::kPythonLocation:
+        return Write([&] { return writer_.PythonLocation(r.python_location); });
+      case RecordKind::kTime:
+        return Write([&] { return writer_.Time(r.tsc); });
+      default:
+        return Write([&] { return writer_.Verbatim(bytes); });
+    }
+  }
+
+  trace::BlockHeader header_{};
+  trace::BlockWriter writer_;
+  std::string data_;
+  std::vector<uint64_t> addresses_;
+};
+
+// Sorts the bytes of a payload that Merger wrote into columns.
+class Splitter {
+ public:
+  Splitter(const Merger& merged, Columns* columns)
+      : p_(reinterpret_cast<const uint8_t*>(merged.payload().data())),
+        end_(p_ + merged.payload().size()),
+        address_(merged.addresses().data()),
+        columns_(*columns),
+        malloc_(std::make_unique<HeapPacker>(Allocator::kMalloc, &columns_[kColumnMalloc])),
+        pymalloc_(std::make_unique<HeapPacker>(Allocator::kPymalloc, &columns_[kColumnPymalloc])) {}
+
+  void Run() {
+    while (p_ != end_) Take();
+  }
+
+ private:
+  uint64_t Number() {
+    uint64_t value = 0;
+    p_ = GetVarint(p_, end_, &value);
+    return value;
+  }
+  // Moves the bytes of one number to a column.
+  void Move(size_t column) {
+    const uint8_t* const begin = p_;
+    Number();
+    columns_[column].Append(begin, p_);
+  }
+  void Take() {
+    const uint8_t tag = *p_++;
+    const uint8_t flags = tag >> 3;
+    switch (static_cast<Op>(tag & 7)) {
+      case Op::kAlloc:
+        Number();
+        return Alloc(tag, kColumnMalloc, malloc_.get(), &bytes_);
+      case Op::kAllocIn:
+        return Alloc(tag, kColumnPymalloc, pymalloc_.get(), &in_bytes_);
+      case Op::kFree:
+        return Free(tag, malloc_.get());
+      case Op::kFreeIn:
+        return Free(tag, pymalloc_.get());
+      case Op::kNode:
+        columns_[kColumnTag].Byte(tag);
+        for (unsigned i = NodeNumbers(flags); i > 0; --i) Move(kColumnNode);
+        return;
+      case Op::kPc:
+        columns_[kColumnTag].Byte(tag);
+        if (!(flags & trace::kPcNextId)) Move(kColumnLocation);
+        Move(kColumnLocation);
+        return Move(kColumnOffset);
+      case Op::kTime:
+        columns_[kColumnTag].Byte(tag);
+        return Move(kColumnTime);
+      case Op::kExt:
+        return Ext(tag);
+    }
+  }
+  void Alloc(uint8_t tag, size_t first_column, HeapPacker* heap, uint64_t* bytes) {
+    const uint8_t flags = tag >> 3;
+    columns_[kColumnTag].Byte(tag & ~(trace::kAllocRecent << 3));
+    if (!(flags & trace::kAllocSameSize)) heap->Size(*bytes = Number());
+    if (static_cast<Op>(tag & 7) == Op::kAllocIn) Number();
+    if (!(flags & trace::kAllocSameStack)) Move(first_column + kHeapStack);
+    if (flags & trace::kAllocTime) Move(kColumnTime);
+    heap->Alloc(*address_++, *bytes);
+  }
+  void Free(uint8_t tag, HeapPacker* heap) {
+    columns_[kColumnTag].Byte(tag & ~(trace::kFreeRecent << 3));
+    Number();
+    if (tag >> 3 & trace::kFreeTime) Move(kColumnTime);
+    heap->Free(*address_++);
+  }
+  void Ext(uint8_t tag) {
+    const uint8_t kind = tag >> 3;
+    columns_[kColumnTag].Byte(tag);
+    const size_t column = kind == kExtEscape ? size_t{kColumnOtherExt} : kColumnExt + size_t{kind};
+    if (kind == kExtEscape) Move(column);
+    const uint8_t* const begin = p_;
+    p_ += Number();
+    columns_[column].Append(begin, p_);
+  }
+
+  const uint8_t* p_;
+  const uint8_t* const end_;
+  const uint64_t* address_;
+  uint64_t bytes_ = 0, in_bytes_ = 0;
+  Columns& columns_;
+  const std::unique_ptr<HeapPacker> malloc_, pymalloc_;
+};
 
 }  // namespace
 
-absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, PackCosts* costs,
-                                          const HeapStart* heap_start) {
-  PackedColumns packed;
-  if (payloads.empty()) return absl::InvalidArgumentError("nothing to pack");
-  uint64_t raw_bytes = 0;
-  for (const EventsPayload& payload : payloads) raw_bytes += payload.bytes.size();
-  if (raw_bytes > UINT32_MAX / 4) return absl::InvalidArgumentError("too many records for one block");
-  packed.raw_bytes = static_cast<uint32_t>(raw_bytes);
-  packed.first_tsc = payloads.front().first_tsc;
-  const uint64_t tick = FindTick(payloads.front());
-  BitEncoder encoder;
-  RecordCodec<BitEncoder> codec(&encoder, packed.first_tsc, tick, packed.raw_bytes);
-  codec.CountCosts(costs);
-  if (!codec.CodeStart(heap_start)) return PackColumns(payloads, costs);
-  const auto add = [&](PackedRecord record) {
-    codec.Code(&record);
-    ++packed.record_count;
-  };
+std::string ColumnName(size_t column) {
+  static constexpr const char* kCommon[] = {"tag", "time", "node", "location", "offset"};
+  static constexpr const char* kHeap[] = {"stack",     "size",  "size_far",  "place",
+                                          "place_far", "freed", "freed_far", "elder"};
+  if (column < std::size(kCommon)) return kCommon[column];
+  if (column >= kColumnMalloc && column < kColumnPymalloc + std::size(kHeap)) {
+    return absl::StrCat(column < kColumnPymalloc ? "malloc." : "pymalloc.", kHeap[column % 8]);
+  }
+  return column == kColumnOtherExt ? "ext other" : absl::StrCat("ext ", column - kColumnExt);
+}
+
+absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, PackCosts* costs) {
+  if (payloads.empty()) return absl::InvalidArgumentError("no records to pack");
+  Merger merged(payloads);
   for (const EventsPayload& payload : payloads) {
-    // The seam between two blocks: the second one's start is a time stamp of its own.
-    if (payload.first_tsc > codec.last_tsc()) {
-      PackedRecord seam;
-      seam.kind = PackedKind::kTime;
-      seam.tsc = payload.first_tsc;
-      add(seam);
-    }
-    trace::RecordReader reader(HeaderOf(payload), payload.bytes);
-    Record record;
-    for (size_t start = 0; reader.Next(&record); start = reader.offset()) {
-      add(ToPacked(record, payload.bytes.substr(start, reader.offset() - start), codec.last_node()));
-    }
-    if (reader.damaged()) {
-      return absl::DataLossError(absl::StrCat("damaged record at byte ", reader.offset(), " of a block"));
+    if (!merged.Add(payload, &payload == &payloads.front())) {
+      return absl::DataLossError("a block has a malformed record and cannot be packed");
     }
   }
-  PackedRecord end;
-  codec.Code(&end);
-  packed.bytes.push_back(static_cast<char>(kColumnsVersion));
-  AppendNumber(&packed.bytes, tick);
-  packed.bytes += encoder.Finish();
+  if (merged.payload().size() > kMaxUnpackedBytes) {
+    return absl::OutOfRangeError("more records than one packed block may have");
+  }
+  const auto columns = std::make_unique<Columns>();
+  Splitter(merged, columns.get()).Run();
+
+  PackedColumns packed;
+  packed.first_tsc = payloads.front().first_tsc;
+  packed.record_count = merged.records();
+  packed.raw_bytes = static_cast<uint32_t>(merged.payload().size());
+  Bytes out;
+  out.Byte(kColumnsVersion);
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> zstd(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+  std::string compressed;
+  for (size_t i = 0; i < kColumns; ++i) {
+    const std::string_view column = (*columns)[i].view();
+    if (column.empty()) continue;
+    compressed.resize(ZSTD_compressBound(column.size()));
+    const size_t size = ZSTD_compressCCtx(zstd.get(), compressed.data(), compressed.size(), column.data(),
+                                          column.size(), kZstdLevel);
+    if (ZSTD_isError(size)) return absl::InternalError(ZSTD_getErrorName(size));
+    const size_t before = out.view().size();
+    out.Number(i);
+    out.Number(column.size());
+    out.Number(size);
+    const auto* const begin = reinterpret_cast<const uint8_t*>(compressed.data());
+    out.Append(begin, begin + size);
+    if (costs != nullptr) (*costs)[i] += out.view().size() - before;
+  }
+  packed.bytes = std::string(out.view());
   return packed;
 }
 

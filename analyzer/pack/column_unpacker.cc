@@ -1,163 +1,294 @@
 #include <zstd.h>
 
-#include <utility>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/pack/column_codec.h"
-#include "analyzer/pack/column_layout.h"
-#include "analyzer/pack/record_codec.h"
+#include "analyzer/pack/heap_objects.h"
 #include "preload/trace/encoder.h"
 #include "preload/trace/varint.h"
 
 namespace plateau {
 namespace {
 
-// The records, written by today's rules, may take more than they took. A header that promises more is lying.
-constexpr uint64_t kMaxRewriteGrowth = 16;
-// No record but an extended one is larger.
-constexpr size_t kMostRecordBytes = 64;
+using trace::GetVarint;
+using trace::Op;
 
-// Writes records to memory that grows, up to a limit.
-class RecordWriter {
- public:
-  explicit RecordWriter(const trace::BlockHeader& header)
-      : out_(header.raw_bytes + kMostRecordBytes, '\0'),
-        most_bytes_(kMaxRewriteGrowth * header.raw_bytes + 1024) {
-    writer_.Start(&scratch_, reinterpret_cast<uint8_t*>(out_.data()), out_.size(), header.stream, header.seq,
-                  header.first_tsc);
+// What is left of one column.
+struct Rest {
+  const uint8_t* p = nullptr;
+  const uint8_t* end = nullptr;
+
+  bool Byte(unsigned* value) {
+    if (p == end) return false;
+    *value = *p++;
+    return true;
   }
-
-  // False when the record cannot be or does not fit.
-  bool Write(const PackedRecord& r) {
-    if (!MakeRoom(kMostRecordBytes + (r.kind == PackedKind::kExtension ? r.extension.size() : 0)))
-      return false;
-    const uint64_t tsc = r.has_time ? r.tsc : 0;
-    switch (r.kind) {
-      case PackedKind::kAlloc:
-        return writer_.Alloc({r.address, r.bytes, r.stack, r.is_realloc}, tsc);
-      case PackedKind::kFree:
-        return writer_.Free({r.address, r.is_realloc}, tsc);
-      case PackedKind::kAllocIn:
-        return writer_.AllocIn({r.address, r.bytes, r.stack}, tsc);
-      case PackedKind::kFreeIn:
-        return writer_.FreeIn({r.address}, tsc);
-      case PackedKind::kNode:
-      case PackedKind::kOtherNode:
-        return writer_.Node({r.node, r.parent, r.location});
-      case PackedKind::kPc:
-        return writer_.Pc({r.location, r.module_or_code, r.offset});
-      case PackedKind::kPythonLocation:
-        return writer_.PythonLocation({r.location, r.module_or_code, static_cast<uint32_t>(r.offset)});
-      case PackedKind::kTime:
-        return writer_.Time(r.tsc);
-      case PackedKind::kExtension:
-        return !r.extension.empty() && writer_.Verbatim(r.extension);
-      case PackedKind::kTensor:
-        return writer_.Tensor({r.address, r.bytes});
-      case PackedKind::kTensorGone:
-        return writer_.TensorGone(r.address);
-      case PackedKind::kEnd:
-        break;
+  bool Number(uint64_t* value) {
+    const uint8_t* next = GetVarint(p, end, value);
+    if (next == nullptr) return false;
+    p = next;
+    return true;
+  }
+  // Copies one number, byte for byte.
+  bool Copy(uint8_t** out) {
+    for (const uint8_t* const limit = end - p > static_cast<ptrdiff_t>(trace::kMaxVarintBytes)
+                                          ? p + trace::kMaxVarintBytes
+                                          : end;
+         p != limit;) {
+      const uint8_t byte = *p++;
+      *(*out)++ = byte;
+      if (byte < 0x80) return true;
     }
     return false;
   }
-  std::string Take() {
-    out_.resize(writer_.bytes());
-    return std::move(out_);
-  }
-  uint64_t most_bytes() const { return most_bytes_; }
+};
 
- private:
-  bool MakeRoom(size_t bytes) {
-    if (writer_.room() >= bytes) return true;
-    const size_t size = out_.size() + out_.size() / 4 + bytes;
-    if (size > most_bytes_) return false;
-    out_.resize(size);
-    writer_.MoveTo(reinterpret_cast<uint8_t*>(out_.data()), out_.size());
+// The addresses and sizes of one allocator. Each function is false at damage.
+class HeapUnpacker {
+ public:
+  HeapUnpacker(Allocator allocator, Rest* columns) : objects_(allocator), columns_(columns) {}
+
+  bool Size(uint64_t* bytes) {
+    unsigned code = 0;
+    if (!columns_[kHeapSize].Byte(&code)) return false;
+    if (code == kSizeNew) {
+      if (!columns_[kHeapSizeFar].Number(bytes)) return false;
+      if (sizes_.size() <= kMaxSizes) sizes_.push_back(*bytes);
+      return true;
+    }
+    size_t entry = code;
+    if (code >= kSizeNear) {
+      unsigned low = 0;
+      if (!columns_[kHeapSizeFar].Byte(&low)) return false;
+      entry = kSizeNear + (code - kSizeNear) * 256 + low;
+    }
+    if (entry >= sizes_.size()) return false;
+    *bytes = sizes_[entry];
     return true;
   }
 
-  std::string out_;
-  uint64_t most_bytes_;
-  trace::BlockHeader scratch_{};
-  trace::BlockWriter writer_;
+  bool Alloc(uint64_t bytes, uint64_t* address) {
+    unsigned code = 0;
+    if (!columns_[kHeapPlace].Byte(&code)) return false;
+    const uint64_t units = objects_.UnitsOf(bytes);
+    if (code < kPlaceListed) {
+      if (!objects_.TakePlace(code, units, address)) return false;
+    } else if (code == kPlaceFresh) {
+      *address = objects_.fresh;
+    } else if (code == kPlaceFreedLast) {
+      *address = objects_.last_freed;
+    } else if (code != kPlaceFar || !Far(kHeapPlaceFar, objects_.last_allocated, address)) {
+      return false;
+    }
+    objects_.Add(*address, units);
+    return true;
+  }
+
+  bool Free(uint64_t* address) {
+    unsigned code = 0, low = 0;
+    if (!columns_[kHeapFreed].Byte(&code)) return false;
+    uint64_t object = 0;
+    if (code == kFreedElder) {
+      if (!Far(kHeapElder, objects_.last_elder, address)) return false;
+      objects_.FreeElder(*address);
+      return true;
+    }
+    if (code == kFreedNextNewer) {
+      object = uint64_t{objects_.last_freed_object} + 1;
+    } else if (code == kFreedNextOlder) {
+      object = uint64_t{objects_.last_freed_object} - 1;
+    } else {
+      uint64_t births = code - kFreedNear;
+      if (code >= kFreedFar) {
+        if (code != kFreedFar || !columns_[kHeapFreedFar].Number(&births)) return false;
+      } else if (code >= kFreedMiddle) {
+        if (!columns_[kHeapFreedFar].Byte(&low)) return false;
+        births = kNearBirths + (code - kFreedMiddle) * 256 + low;
+      }
+      object = objects_.newest() - births;
+    }
+    if (object == 0 || object > objects_.newest()) return false;
+    *address = objects_.AddressOf(static_cast<uint32_t>(object));
+    objects_.Free(static_cast<uint32_t>(object));
+    return true;
+  }
+
+ private:
+  bool Far(HeapColumn column, uint64_t from, uint64_t* address) {
+    Rest& rest = columns_[column];
+    const uint8_t* next = GetDistance(rest.p, rest.end, from, address);
+    if (next == nullptr) return false;
+    rest.p = next;
+    return true;
+  }
+
+  HeapObjects objects_;
+  Rest* const columns_;
+  std::vector<uint64_t> sizes_ = {0};  // the dictionary, from 1 on
 };
 
-// The extended records of version 3: compressed with zstd, each after its length.
-class StoredExtensions {
+// Puts the bytes of the columns back into one payload.
+class Joiner {
  public:
-  // Takes them from the front of *packed. `most_bytes`: they may have.
-  absl::Status Load(uint64_t most_bytes, std::string_view* packed) {
-    const auto* const begin = reinterpret_cast<const uint8_t*>(packed->data());
-    const uint8_t* const end = begin + packed->size();
-    uint64_t size = 0, stored_size = 0;
-    const uint8_t* p = trace::GetVarint(begin, end, &size);
-    if (p != nullptr) p = trace::GetVarint(p, end, &stored_size);
-    if (p == nullptr || stored_size > static_cast<uint64_t>(end - p) || size > most_bytes)
-      return absl::DataLossError("cannot be as long as it says");
-    bytes_.resize(size);
-    const size_t got = stored_size == 0 ? 0 : ZSTD_decompress(bytes_.data(), size, p, stored_size);
-    if (ZSTD_isError(got) || got != size) return absl::DataLossError("extended records: zstd");
-    packed->remove_prefix(static_cast<size_t>(p - begin) + stored_size);
-    left_ = bytes_;
+  Joiner(std::array<Rest, kColumns>* columns, std::string* out, size_t raw_bytes)
+      : columns_(*columns),
+        begin_(reinterpret_cast<uint8_t*>(out->data())),
+        out_(begin_),
+        end_(begin_ + raw_bytes),
+        malloc_(Allocator::kMalloc, &columns_[kColumnMalloc]),
+        pymalloc_(Allocator::kPymalloc, &columns_[kColumnPymalloc]) {}
+
+  // No record but an extended one takes more; `out` must be longer than the payload by this.
+  static constexpr size_t kSlackBytes = 64;
+
+  absl::Status Run() {
+    Rest& tags = columns_[kColumnTag];
+    while (tags.p != tags.end) {
+      if (!Take(*tags.p++)) {
+        return absl::DataLossError(
+            absl::StrCat("a record at byte ", out_ - begin_, " of its records makes no sense"));
+      }
+      if (out_ > end_) return absl::DataLossError("unpacks to more than it says");
+    }
+    if (out_ != end_) return absl::DataLossError("unpacks to less than it says");
+    for (const Rest& rest : columns_) {
+      if (rest.p != rest.end) return absl::DataLossError("has bytes that no record uses");
+    }
     return absl::OkStatus();
   }
 
-  bool AtEnd() const { return left_.empty(); }
-  bool Next(std::string_view* extension) {
-    const auto* const p = reinterpret_cast<const uint8_t*>(left_.data());
-    uint64_t size = 0;
-    const uint8_t* const begin = trace::GetVarint(p, p + left_.size(), &size);
-    if (begin == nullptr || size > static_cast<uint64_t>(p + left_.size() - begin)) return false;
-    left_.remove_prefix(static_cast<size_t>(begin - p));
-    *extension = left_.substr(0, size);
-    left_.remove_prefix(size);
+ private:
+  bool Take(uint8_t tag) {
+    const uint8_t flags = tag >> 3;
+    uint8_t* const start = out_++;
+    *start = tag;
+    switch (static_cast<Op>(tag & 7)) {
+      case Op::kAlloc: {
+        uint64_t address = 0;
+        if (!(flags & trace::kAllocSameSize) && !malloc_.Size(&bytes_)) return false;
+        if (!malloc_.Alloc(bytes_, &address)) return false;
+        Address(start, address, &address_, &recent_, trace::kAllocRecent);
+        if (!(flags & trace::kAllocSameSize)) out_ = trace::PutSmallVarint(out_, bytes_);
+        return StackAndTime(flags, kColumnMalloc);
+      }
+      case Op::kAllocIn: {
+        uint64_t address = 0;
+        if (!(flags & trace::kAllocSameSize)) {
+          if (!pymalloc_.Size(&in_bytes_)) return false;
+          out_ = trace::PutSmallVarint(out_, in_bytes_);
+        }
+        if (!pymalloc_.Alloc(in_bytes_, &address)) return false;
+        Address(start, address, &in_address_[trace::InClass(in_bytes_)], &in_recent_, trace::kAllocRecent);
+        in_any_address_ = address;
+        return StackAndTime(flags, kColumnPymalloc);
+      }
+      case Op::kFree: {
+        uint64_t address = 0;
+        if (!malloc_.Free(&address)) return false;
+        Address(start, address, &address_, &recent_, trace::kFreeRecent);
+        return !(flags & trace::kFreeTime) || columns_[kColumnTime].Copy(&out_);
+      }
+      case Op::kFreeIn: {
+        uint64_t address = 0;
+        if (!pymalloc_.Free(&address)) return false;
+        Address(start, address, &in_any_address_, &in_recent_, trace::kFreeRecent);
+        return !(flags & trace::kFreeTime) || columns_[kColumnTime].Copy(&out_);
+      }
+      case Op::kNode:
+        for (unsigned i = NodeNumbers(flags); i > 0; --i) {
+          if (!columns_[kColumnNode].Copy(&out_)) return false;
+        }
+        return true;
+      case Op::kPc:
+        if (!(flags & trace::kPcNextId) && !columns_[kColumnLocation].Copy(&out_)) return false;
+        return columns_[kColumnLocation].Copy(&out_) && columns_[kColumnOffset].Copy(&out_);
+      case Op::kTime:
+        return columns_[kColumnTime].Copy(&out_);
+      case Op::kExt:
+        return Ext(flags);
+    }
+    return false;
+  }
+  bool StackAndTime(uint8_t flags, size_t first_column) {
+    if (!(flags & trace::kAllocSameStack) && !columns_[first_column + kHeapStack].Copy(&out_)) return false;
+    return !(flags & trace::kAllocTime) || columns_[kColumnTime].Copy(&out_);
+  }
+  void Address(uint8_t* tag, uint64_t address, uint64_t* before, trace::RecentAddresses* recent,
+               uint8_t recent_flag) {
+    uint8_t flags = 0;
+    out_ = trace::PutAddress(out_, address, *before, recent, recent_flag, &flags);
+    *tag = static_cast<uint8_t>((*tag & ~(recent_flag << 3)) | flags << 3);
+    *before = address;
+  }
+  bool Ext(uint8_t kind) {
+    Rest& column = columns_[kind == kExtEscape ? size_t{kColumnOtherExt} : kColumnExt + size_t{kind}];
+    if (kind == kExtEscape && !column.Copy(&out_)) return false;
+    const uint8_t* const begin = column.p;
+    uint64_t length = 0;
+    if (!column.Number(&length) || length > static_cast<uint64_t>(column.end - column.p)) return false;
+    const auto bytes = static_cast<size_t>(column.p - begin) + length;
+    if (out_ > end_ || bytes > static_cast<size_t>(end_ - out_)) return false;
+    __builtin_memcpy(out_, begin, bytes);
+    out_ += bytes;
+    column.p += length;
     return true;
   }
 
- private:
-  std::string bytes_;
-  std::string_view left_;
+  std::array<Rest, kColumns>& columns_;
+  uint8_t* const begin_;
+  uint8_t* out_;
+  uint8_t* const end_;
+  HeapUnpacker malloc_, pymalloc_;
+  uint64_t bytes_ = 0, in_bytes_ = 0;
+  uint64_t address_ = 0, in_any_address_ = 0;
+  std::array<uint64_t, trace::kInClasses> in_address_ = {};
+  trace::RecentAddresses recent_ = {}, in_recent_ = {};
 };
 
 }  // namespace
 
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed) {
-  const auto* const begin = reinterpret_cast<const uint8_t*>(packed.data());
-  const uint8_t version = packed.empty() ? 0 : *begin;
-  if (version > kColumnsVersion) return absl::UnimplementedError("packed by a later version of Plateau");
-  if (version < kColumnsZstdExtensions) {
-    return absl::UnimplementedError("packed by a build before the first release; record and pack it again");
+  if (header.raw_bytes > kMaxUnpackedBytes) {
+    return absl::DataLossError(absl::StrCat("says it unpacks to ", header.raw_bytes,
+                                            " bytes, more than any block has"));
   }
-  uint64_t tick = 0;
-  const uint8_t* const p = trace::GetVarint(begin + 1, begin + packed.size(), &tick);
-  if (p == nullptr || tick == 0) return absl::DataLossError("has no beginning");
-  packed.remove_prefix(static_cast<size_t>(p - begin));
-  RecordWriter writer(header);
-  StoredExtensions stored;
-  if (version == kColumnsZstdExtensions) {
-    if (const absl::Status status = stored.Load(writer.most_bytes(), &packed); !status.ok()) return status;
+  if (packed.empty() || packed[0] != kColumnsVersion) {
+    return absl::UnimplementedError("packed in a way this version does not know");
   }
-  BitDecoder decoder(packed);
-  RecordCodec<BitDecoder> codec(&decoder, header.first_tsc, tick, header.raw_bytes, version);
-  if (version >= kColumnsGlibc && !codec.CodeStart(nullptr))
-    return absl::DataLossError("the heap at the start cannot be unpacked");
-  PackedRecord record;
-  uint32_t count = 0;
-  for (;; ++count) {
-    bool is_good = codec.Code(&record) && !decoder.overrun();
-    if (is_good && record.kind == PackedKind::kEnd) break;
-    if (is_good && record.kind == PackedKind::kExtension && version == kColumnsZstdExtensions)
-      is_good = stored.Next(&record.extension);
-    if (!is_good || !writer.Write(record)) {
-      return absl::DataLossError(absl::StrCat("record ", count, " cannot be unpacked"));
+  const auto malformed = [] { return absl::DataLossError("its columns are malformed"); };
+  Rest in{reinterpret_cast<const uint8_t*>(packed.data()) + 1,
+          reinterpret_cast<const uint8_t*>(packed.data()) + packed.size()};
+  auto columns = std::make_unique<std::array<Rest, kColumns>>();
+  std::array<std::string, kColumns> stored;
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  uint64_t left = MaxColumnBytes(header.raw_bytes);
+  while (in.p != in.end) {
+    uint64_t column = 0, bytes = 0, compressed = 0;
+    if (!in.Number(&column) || !in.Number(&bytes) || !in.Number(&compressed)) return malformed();
+    if (column >= kColumns || !stored[column].empty() || bytes == 0 || bytes > left ||
+        compressed > static_cast<uint64_t>(in.end - in.p)) {
+      return malformed();
     }
+    left -= bytes;
+    std::string& data = stored[column];
+    data.resize(bytes);
+    const size_t size = ZSTD_decompressDCtx(zstd.get(), data.data(), data.size(), in.p, compressed);
+    if (ZSTD_isError(size) || size != bytes) return malformed();
+    in.p += compressed;
+    const auto* const begin = reinterpret_cast<const uint8_t*>(data.data());
+    (*columns)[column] = {begin, begin + bytes};
   }
-  if (!stored.AtEnd()) return absl::DataLossError("extended records are left over");
-  if (!decoder.AtEnd()) return absl::DataLossError("bytes are left over");
-  if (count != header.record_count) return absl::DataLossError("has more or fewer records than it says");
-  return writer.Take();
+  std::string out(header.raw_bytes + Joiner::kSlackBytes, '\0');
+  const auto joiner = std::make_unique<Joiner>(columns.get(), &out, header.raw_bytes);
+  if (absl::Status status = joiner->Run(); !status.ok()) return status;
+  out.resize(header.raw_bytes);
+  return out;
 }
 
 }  // namespace plateau

@@ -21,7 +21,6 @@
 #include "analyzer/base/progress.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/pack/column_codec.h"
-#include "analyzer/pack/heap_tracker.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/reader/trace_reader.h"
 #include "preload/trace/checksum.h"
@@ -96,14 +95,10 @@ class Packer {
     PLATEAU_RETURN_IF_ERROR(file_.Open());
     PLATEAU_RETURN_IF_ERROR(file_.Write(&header, trace::kPackedHeaderBytes));
     Progress progress(absl::StrCat("packing ", reader_.path()), reader_.summary().file_bytes);
-    std::vector<Group> groups = FindGroups();
+    const std::vector<Group> groups = FindGroups();
     const size_t workers = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostWorkers);
-    PLATEAU_RETURN_IF_ERROR(FindHeapStarts(&groups, 0, workers));
     for (size_t begin = 0; begin < groups.size(); begin += workers) {
       const size_t end = std::min(begin + workers, groups.size());
-      std::future<absl::Status> tracking = std::async(std::launch::async, [this, &groups, end, workers] {
-        return FindHeapStarts(&groups, end, end + workers);
-      });
       std::vector<std::future<absl::StatusOr<Packed>>> packing;
       for (size_t i = begin; i < end; ++i) {
         packing.push_back(std::async(std::launch::async, [this, &groups, i] { return Pack(groups[i]); }));
@@ -113,8 +108,6 @@ class Packer {
         PLATEAU_RETURN_IF_ERROR(Write(packed));
         progress.Add(packed.bytes_read);
       }
-      for (size_t i = begin; i < end; ++i) groups[i].start.reset();
-      PLATEAU_RETURN_IF_ERROR(tracking.get());
     }
     header.data_end = file_.bytes();
     PLATEAU_RETURN_IF_ERROR(file_.Rewrite(&header, trace::kPackedHeaderBytes));
@@ -131,7 +124,6 @@ class Packer {
     const StreamIndex* stream;
     size_t begin, end;
     uint32_t seq;
-    std::unique_ptr<HeapStart> start;  // of all but a stream's first, while it is needed
   };
   struct LoadedGroup {
     std::vector<LoadedBlock> blocks;
@@ -161,7 +153,7 @@ class Packer {
         size_t end = begin;
         while (end < stream.blocks.size() && (end == begin || bytes < most))
           bytes += RawBytes(stream.blocks[end++]);
-        groups.push_back({&stream, begin, end, seq++, nullptr});
+        groups.push_back({&stream, begin, end, seq++});
         begin = end;
         left -= bytes;
       }
@@ -169,20 +161,6 @@ class Packer {
     return groups;
   }
 
-  // What the heap is at the start of groups begin..end, those that there are. For all groups in turn, each
-  // once; while those before are packed, so that no more than a few are known at a time.
-  absl::Status FindHeapStarts(std::vector<Group>* groups, size_t begin, size_t end) {
-    for (size_t i = begin; i < std::min(end, groups->size()); ++i) {
-      Group& group = (*groups)[i];
-      const bool is_last = i + 1 == groups->size() || (*groups)[i + 1].seq == 0;
-      if (group.seq == 0) tracker_ = std::make_unique<HeapTracker>();
-      if (group.seq == 0 && is_last) continue;
-      PLATEAU_ASSIGN_OR_RETURN(const LoadedGroup loaded, Load(group));
-      HeapStart start = tracker_->Follow(loaded.parts, is_last);
-      if (group.seq != 0) group.start = std::make_unique<HeapStart>(std::move(start));
-    }
-    return absl::OkStatus();
-  }
   absl::StatusOr<LoadedGroup> Load(const Group& group) const {
     LoadedGroup loaded;
     loaded.blocks.resize(group.end - group.begin);
@@ -204,7 +182,7 @@ class Packer {
     }
     PLATEAU_ASSIGN_OR_RETURN(
         PackedColumns columns,
-        PackColumns(loaded.parts, options_.count_costs ? &packed.costs : nullptr, group.start.get()));
+        PackColumns(loaded.parts, options_.count_costs ? &packed.costs : nullptr));
     packed.payload = std::move(columns.bytes);
     trace::BlockHeader& header = packed.header;
     header.magic = trace::kBlockMagic;
@@ -225,7 +203,7 @@ class Packer {
 
   absl::Status Write(const Packed& packed) {
     result_->records += packed.header.record_count;
-    for (size_t i = 0; i < kPackColumns; ++i) result_->costs[i] += packed.costs[i];
+    for (size_t i = 0; i < kColumns; ++i) result_->costs[i] += packed.costs[i];
     PLATEAU_RETURN_IF_ERROR(file_.Write(&packed.header, sizeof(packed.header)));
     PLATEAU_RETURN_IF_ERROR(file_.Write(packed.payload.data(), packed.payload.size()));
     return file_.Align(trace::kBlockAlign);
@@ -235,7 +213,6 @@ class Packer {
   const PackOptions& options_;
   PackResult* const result_;
   NewFile file_;
-  std::unique_ptr<HeapTracker> tracker_;  // of the stream that FindHeapStarts() is at
 };
 
 bool IsPacked(const TraceReader& reader) {

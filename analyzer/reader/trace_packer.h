@@ -1,4 +1,4 @@
-// Makes a finished trace small: blocks are modelled by columns and compressed, the ring is dropped.
+// Makes a finished trace small: blocks become compressed columns, the ring is dropped.
 //
 // The packed file is written beside the trace, synced, and renamed over it, so that at every moment one whole
 // file is there; a kill leaves the trace as it was and at most a file ".packing" that the next run
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "analyzer/pack/packed_record.h"
+#include "analyzer/pack/column_layout.h"
 
 namespace plateau::reader {
 
@@ -26,7 +26,7 @@ struct PackResult {
   bool was_packed = false;  // already; nothing was done
   bool is_running = false;  // its process still writes; nothing was done
   uint64_t records = 0;
-  PackCosts costs = {};  // bits of each column
+  PackCosts costs = {};  // bytes of each column
 };
 
 // FailedPrecondition when the trace has damage: packing would throw away what a later version may still read.

@@ -137,7 +137,7 @@ class LauncherTest(unittest.TestCase):
         before = run("report", raw, "--json", "-").stdout
         explained = run("pack", "--explain", raw)
         self.assertEqual(explained.returncode, 0)
-        self.assertRegex(explained.stdout, r"object +\d+ bytes +[\d.]+ bits a record")
+        self.assertRegex(explained.stdout, r"malloc.freed +\d+ bytes +[\d.]+ bits a record")
         after = run("report", raw, "--json", "-").stdout
         without_size = [re.sub(r'"trace_bytes": \d+', "", text) for text in (before, after)]
         self.assertGreater(len(before), 1000)

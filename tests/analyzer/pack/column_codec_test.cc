@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/pack/heap_tracker.h"
 #include "gtest/gtest.h"
 #include "preload/trace/decoder.h"
 #include "tests/support/sample_block.h"
@@ -199,7 +198,7 @@ TEST(ColumnCodecTest, RandomChoicesCostTheirInformationAndLittleMore) {
   const auto packed = PackColumns({{1000, block.payload()}});
   ASSERT_TRUE(packed.ok());
   const double information = kPairs * (std::log2(64.0) + std::log2(61.0)) / 8;
-  EXPECT_LT(static_cast<double>(packed->bytes.size()), 1.1 * information);
+  EXPECT_LT(static_cast<double>(packed->bytes.size()), 1.5 * information);
   EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload()));
 }
 
@@ -209,31 +208,44 @@ TEST(ColumnCodecTest, CostsOfTheColumnsAddUpToTheBlock) {
   PackCosts costs = {};
   const auto packed = PackColumns({{1000, block.payload()}}, &costs);
   ASSERT_TRUE(packed.ok());
-  const double bits = std::accumulate(costs.begin(), costs.end(), 0.0);
-  EXPECT_NEAR(bits / 8, static_cast<double>(packed->bytes.size()), 16);
+  const uint64_t bytes = std::accumulate(costs.begin(), costs.end(), uint64_t{0});
+  EXPECT_EQ(bytes + 1, packed->bytes.size());  // and the version
 }
 
-TEST(ColumnCodecTest, AClockThatTicksInStepsCostsNoMoreThanItsSteps) {
-  size_t size[2];
-  for (const uint64_t tick : {1, 26}) {
-    SampleBlock block;
-    std::mt19937_64 random(1);
-    uint64_t tsc = 1000;
-    while (block.writer.Time(tsc += (300 + random() % 64) * tick)) {
-    }
-    const auto packed = PackColumns({{1000, block.payload()}});
-    ASSERT_TRUE(packed.ok());
-    EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block.payload()));
-    size[tick == 1 ? 0 : 1] = packed->bytes.size() * 1000 / block.header().record_count;
-  }
-  EXPECT_LT(size[1], size[0] + size[0] / 20);
-}
-
-TEST(ColumnCodecTest, BlocksOfBuildsBeforeTheFirstReleaseAreRefusedInWords) {
+TEST(ColumnCodecTest, BlocksOfALaterVersionAreRefusedInWords) {
   const trace::BlockHeader header{};
-  const auto raw = UnpackColumns(header, std::string("\x02\x11\x00", 3));
+  const auto raw = UnpackColumns(header, std::string("\x02\x00", 2));
   EXPECT_EQ(raw.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_NE(raw.status().message().find("before the first release"), std::string::npos);
+  EXPECT_NE(raw.status().message().find("this version does not know"), std::string::npos);
+}
+
+TEST(ColumnCodecTest, ABlockThatSaysItIsHugeIsRefusedBeforeMemoryIsTaken) {
+  trace::BlockHeader header{};
+  header.raw_bytes = 1u << 30;
+  EXPECT_EQ(UnpackColumns(header, "\x01").status().code(), absl::StatusCode::kDataLoss);
+  // A column that says it has more than all records of the block can have.
+  header.raw_bytes = 100;
+  const std::string column("\x01\x00\xff\xff\x7f\x01\x00", 7);
+  EXPECT_EQ(UnpackColumns(header, column).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(ColumnCodecTest, RecordsOfUnknownKindsComeBackByteForByte) {
+  SampleBlock block;
+  ASSERT_TRUE(block.writer.Ext(30, "from the future"));
+  ASSERT_TRUE(block.writer.Ext(4711, std::string(300, 'x')));
+  ASSERT_TRUE(block.writer.Ext(4712, ""));
+  ASSERT_TRUE(block.writer.Free({0x40, false}));
+  const auto packed = PackColumns({{1000, block.payload()}});
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_EQ(Unpacked(*packed), block.payload());
+}
+
+TEST(ColumnCodecTest, OneBlockComesBackByteForByte) {
+  SampleBlock block;
+  FillLikeAProgram(11, &block);
+  const auto packed = PackColumns({{1000, block.payload()}});
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_EQ(Unpacked(*packed), block.payload());
 }
 
 // A loop whose steps are alike though nothing within a step is: what is allocated and which object is freed.
@@ -269,95 +281,6 @@ TEST(ColumnCodecTest, StepsOfALoopCostLittleAfterTheFirst) {
   const size_t one = steps(1), twenty = steps(20);
   EXPECT_GT(one, 500u);
   EXPECT_LT(twenty, 3 * one);
-}
-
-// Fills two blocks of one stream with what a program does whose malloc is glibc's: the second begins with a
-// heap full of holes and frees objects of the first.
-void FillTwoBlocks(SampleBlock* first, SampleBlock* second) {
-  struct Object {
-    uint64_t address, chunk_bytes;
-  };
-  GlibcModel malloc;
-  malloc.Correct({}, false, 0x55550010, 32);
-  std::mt19937_64 random(1);
-  std::vector<Object> live;
-  for (SampleBlock* block : {first, second}) {
-    while (block->writer.room() > 64) {
-      if (live.size() < 1000 || random() % 2 == 0) {
-        const uint64_t bytes = 1 + random() % 700;
-        const uint64_t need = GlibcModel::ChunkBytes(bytes);
-        Object object = {malloc.Cached(need, false), need};
-        if (object.address != 0) {
-          malloc.TakeCached(need);
-        } else {
-          const GlibcModel::Chunk chunk = malloc.Take(need, false);
-          object = {chunk.address(), chunk.bytes};
-        }
-        live.push_back(object);
-        ASSERT_TRUE(block->writer.Alloc({object.address, bytes, 7, false}));
-      } else {
-        std::swap(live[random() % live.size()], live.back());
-        ASSERT_TRUE(block->writer.Free({live.back().address, false}));
-        malloc.OnFree(live.back().address, live.back().chunk_bytes, false);
-        live.pop_back();
-      }
-    }
-  }
-}
-
-TEST(ColumnCodecTest, AddressesAreForeseenAlsoInALaterBlock) {
-  SampleBlock first(1, 0, 1000, 100000), second(1, 1, 1000, 100000);
-  FillTwoBlocks(&first, &second);
-  HeapTracker tracker;
-  (void)tracker.Follow({{1000, first.payload()}}, false);
-  const HeapStart start = tracker.Follow({{1000, second.payload()}}, true);
-  EXPECT_GT(start.elders.size(), 500u);
-  PackCosts costs = {}, costs_untold = {};
-  const auto packed = PackColumns({{1000, second.payload()}}, &costs, &start);
-  const auto untold = PackColumns({{1000, second.payload()}}, &costs_untold);
-  ASSERT_TRUE(packed.ok());
-  ASSERT_TRUE(untold.ok());
-  const auto bits = [](const PackCosts& all, PackColumn column) { return all[static_cast<size_t>(column)]; };
-  EXPECT_LT(bits(costs, PackColumn::kAddress), 0.01 * packed->record_count);
-  EXPECT_LT(20 * bits(costs, PackColumn::kAddress), bits(costs_untold, PackColumn::kAddress));
-  EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, second.payload()));
-  EXPECT_EQ(Texts(1000, Unpacked(*untold)), Texts(1000, second.payload()));
-}
-
-TEST(ColumnCodecTest, AHeapOfAnotherProgramCostsBytesAndNoRecords) {
-  for (uint64_t seed = 0; seed < 10; ++seed) {
-    SampleBlock first, second, third;
-    FillLikeAProgram(seed, &first);
-    FillLikeAProgram(seed + 100, &second);
-    FillLikeAProgram(seed + 200, &third);
-    HeapTracker tracker;
-    (void)tracker.Follow({{1000, first.payload()}}, false);
-    const HeapStart start = tracker.Follow({{1000, second.payload()}}, false);
-    for (const SampleBlock* block : {&second, &third}) {
-      const auto packed = PackColumns({{1000, block->payload()}}, nullptr, &start);
-      ASSERT_TRUE(packed.ok());
-      EXPECT_EQ(Texts(1000, Unpacked(*packed)), Texts(1000, block->payload())) << "seed " << seed;
-    }
-  }
-}
-
-TEST(ColumnCodecTest, ADamagedHeapAtTheStartIsSurvived) {
-  SampleBlock first(1, 0, 1000, 20000), second(1, 1, 1000, 3000);
-  FillTwoBlocks(&first, &second);
-  HeapTracker tracker;
-  (void)tracker.Follow({{1000, first.payload()}}, false);
-  const HeapStart start = tracker.Follow({{1000, second.payload()}}, true);
-  const auto packed = PackColumns({{1000, second.payload()}}, nullptr, &start);
-  ASSERT_TRUE(packed.ok());
-  for (size_t i = 1; i < packed->bytes.size(); i += 1 + i / 40) {
-    std::string damaged = packed->bytes;
-    damaged[i] = static_cast<char>(damaged[i] ^ 0x5a);
-    const auto raw = UnpackColumns(HeaderOf(*packed), damaged);
-    if (raw.ok()) {
-      EXPECT_LE(raw->size(), 16 * packed->raw_bytes + 1024);
-    }
-    EXPECT_FALSE(UnpackColumns(HeaderOf(*packed), damaged.substr(0, i)).ok()) << i;
-  }
 }
 
 TEST(ColumnCodecTest, DamagedInputIsNotPacked) {
