@@ -45,6 +45,7 @@ constexpr Passed kPassed[] = {{"exact", "PLATEAU_MODE", "exact"},
                               {"max-trace-size", "PLATEAU_MAX_TRACE", nullptr},
                               {"no-python", "PLATEAU_PYTHON", "0"},
                               {"no-steps", "PLATEAU_STEPS", "0"},
+                              {"loop-rounds", "PLATEAU_LOOP_ROUNDS", "1"},
                               {"no-follow", "PLATEAU_FOLLOW", "0"},
                               {"quiet", "PLATEAU_QUIET", "1"}};
 
@@ -304,6 +305,9 @@ const Command& RunCommand() {
             .help = "Native frames of Python programs: leaf or full.",
             .default_value = "leaf"},
            {.name = "no-steps", .help = "Do not look for training steps and tensors in torch."},
+           {.name = "loop-rounds",
+            .help = "Count the rounds of the program's own Python loops (3.12 and later), for programs without "
+                    "training steps."},
            {.name = "no-follow", .help = "Do not record child processes."},
            {.name = "cuda", .help = "Load the CUDA part also where no driver is found."},
            {.name = "no-cuda", .help = "Do not load the CUDA part."},

@@ -6,18 +6,24 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "analyzer/series/round_marks.h"
 #include "analyzer/series/work_clock.h"
 
 namespace plateau::process {
 namespace {
 
-ProcessClock ClockOfMarks(const std::vector<replay::TimedMark>& marks,
-                          const series::StepClockOptions& options) {
+series::MarkLog LogOf(const std::vector<replay::TimedMark>& marks) {
   series::MarkLog log;
   for (const replay::TimedMark& mark : marks) {
     log.Add(mark.tsc, mark.stream, mark.kind, mark.source, mark.value, mark.name);
   }
   log.Finish();
+  return log;
+}
+
+ProcessClock ClockOfMarks(const std::vector<replay::TimedMark>& marks,
+                          const series::StepClockOptions& options) {
+  const series::MarkLog log = LogOf(marks);
   ProcessClock clock;
   clock.steps = series::StepClock::Build(log, options);
   clock.phases = series::PhaseMap::Build(log, clock.steps, options.end_time);
@@ -44,6 +50,19 @@ bool EndedBeforeParent(uint64_t end, uint32_t steps, const std::vector<replay::T
   return later_steps > std::max(kBatchesAhead, steps / 5);
 }
 
+// Rounds that were counted, or what the allocations tell.
+series::WorkClock WorkClockOf(const ProcessTrace& trace, int threads) {
+  const replay::Definitions& definitions = trace.definitions;
+  if (auto rounds = series::ClockOfRounds(LogOf(definitions.marks), definitions.first_tsc)) return *rounds;
+  series::WorkEnd end = {definitions.last_tsc, std::nullopt, !definitions.summary.clean_exit};
+  for (const replay::TimedMark& mark : definitions.marks) {
+    const bool is_exit = mark.kind == trace::MarkKind::kNote && mark.source == trace::MarkSource::kCppHook &&
+                         mark.name == "exit";
+    if (is_exit) end.exit_time = mark.tsc;  // of several interpreters the last
+  }
+  return series::FindWorkClock(*trace.reader, definitions, end, {.threads = threads});
+}
+
 }  // namespace
 
 ProcessClock BuildClock(const ProcessTrace& trace, const std::vector<replay::TimedMark>& parent_marks,
@@ -66,11 +85,8 @@ ProcessClock BuildClock(const ProcessTrace& trace, const std::vector<replay::Tim
     }
   }
   if (clock.steps.source() == series::StepSource::kTime) {
-    const series::WorkEnd end = {definitions.last_tsc, std::nullopt, !definitions.summary.clean_exit};
-    const series::WorkClock work =
-        series::FindWorkClock(*trace.reader, definitions, end, {.threads = threads});
     options.is_of_parent = false;
-    clock.steps = series::StepClock::OfWork(work, options);
+    clock.steps = series::StepClock::OfWork(WorkClockOf(trace, threads), options);
   }
   clock.ended_before_parent = EndedBeforeParent(definitions.last_tsc, clock.steps.step_count(), parent_marks);
   return clock;

@@ -31,6 +31,8 @@ series::StepUnit UnitOf(series::StepSource source) {
   switch (source) {
     case series::StepSource::kFetch:
       return series::StepUnit::kBatch;
+    case series::StepSource::kRounds:
+      return series::StepUnit::kRound;
     case series::StepSource::kBytes:
       return series::StepUnit::kBytePart;
     case series::StepSource::kTime:
@@ -103,6 +105,7 @@ series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock&
   series::RunContext run;
   run.steps = clock.last_bucket();
   run.unit = UnitOf(clock.source());
+  run.loop = clock.loop();
   if (clock.allocated_bytes() > 0)
     run.allocated_bytes_per_step = clock.allocated_bytes() / std::max(1u, clock.last_bucket());
   if (clock.steps_per_epoch() > 0) run.epoch_steps = clock.steps_per_epoch();

@@ -59,6 +59,8 @@ std::string DescribeSource(const StepClock& clock, const LoopEvents& events, con
     }
     case StepSource::kBackward:
       return steps + " from backward passes; no optimizer step was seen";
+    case StepSource::kRounds:
+      return steps + " are rounds of " + clock.loop();
     case StepSource::kFetch:
       return "no training steps; " + Count(clock.last_bucket(), "batch") + " of a DataLoader are the clock";
     case StepSource::kBytes:
@@ -124,6 +126,13 @@ std::string DescribeClock(const StepClock& clock, const LoopEvents& events, cons
 
 std::string DescribeWork(const StepClock& clock, const WorkClock& work, const StepClockOptions& options) {
   char text[256];
+  if (clock.source() == StepSource::kRounds) {
+    std::string rounds = Count(clock.step_count(), "step") + ": rounds of the loop at " + clock.loop() +
+                         ", each counted. ";
+    if (clock.steps_per_epoch() == 0) return rounds + "The length of an epoch is unknown.";
+    return rounds + Count(clock.complete_epochs(), "epoch") + " completed, " + Decimal(clock.steps_per_epoch()) +
+           " steps each (rounds of " + work.epoch_loop + ").";
+  }
   std::string sentence = "No training steps were found; the clock is ";
   if (clock.source() == StepSource::kBytes) {
     snprintf(text, sizeof(text), "what was allocated, %.3g MiB in %u parts", work.allocated_bytes / 0x1p20,

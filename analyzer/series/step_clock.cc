@@ -235,6 +235,7 @@ class StepClockBuilder {
         clock_.confidence_ = has_border ? Confidence::kMedium : Confidence::kLow;
         break;
       }
+      case StepSource::kRounds:
       case StepSource::kFetch:
       case StepSource::kBytes:
       case StepSource::kTime:
@@ -259,6 +260,8 @@ std::string_view StepSourceName(StepSource source) {
       return "optimizer";
     case StepSource::kBackward:
       return "backward";
+    case StepSource::kRounds:
+      return "rounds";
     case StepSource::kFetch:
       return "batches";
     case StepSource::kBytes:
@@ -294,8 +297,34 @@ StepClock StepClock::OfWork(const WorkClock& work, const StepClockOptions& optio
   clock.ends_ = work.source == StepSource::kTime ? EqualSlices(work.begin, work.end, options.max_time_buckets)
                                                  : work.ends;
   clock.allocated_bytes_ = work.allocated_bytes;
+  clock.loop_ = work.loop;
+  if (work.source == StepSource::kRounds) clock.FillRounds(work);
   clock.sentence_ = DescribeWork(clock, work, options);
   return clock;
+}
+
+void StepClock::FillRounds(const WorkClock& work) {
+  confidence_ = Confidence::kHigh;
+  uint64_t begin = work.begin;
+  for (const uint64_t end : work.ends) {
+    steps_.push_back({begin, end, 0, 0, 0, false});
+    begin = end;
+  }
+  uint32_t last = 0;
+  for (const uint32_t end : work.epoch_ends) {
+    if (end <= last || end > steps_.size()) continue;
+    epochs_.push_back({last + 1, end, 0, steps_[last].begin_time, steps_[end - 1].end_time, true});
+    last = end;
+  }
+  if (epochs_.empty()) return;
+  std::vector<uint32_t> lengths;
+  for (const Epoch& epoch : epochs_) lengths.push_back(epoch.last_step - epoch.first_step + 1);
+  std::nth_element(lengths.begin(), lengths.begin() + static_cast<ptrdiff_t>(lengths.size() / 2), lengths.end());
+  steps_per_epoch_ = lengths[lengths.size() / 2];
+  steps_per_epoch_is_measured_ = true;
+  if (last < steps_.size()) {
+    epochs_.push_back({last + 1, step_count(), 0, steps_[last].begin_time, steps_.back().end_time, false});
+  }
 }
 
 uint32_t StepClock::BucketOf(uint64_t time) const {
@@ -316,6 +345,7 @@ uint64_t StepClock::BucketEnd(uint32_t bucket) const {
 
 std::string_view StepClock::unit() const {
   if (source_ <= StepSource::kBackward) return "step";
+  if (source_ == StepSource::kRounds) return "round";
   if (source_ == StepSource::kFetch) return "batch";
   return source_ == StepSource::kBytes ? "part" : "slice";
 }

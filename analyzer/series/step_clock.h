@@ -37,11 +37,12 @@ enum class StepSource : uint8_t {
   kExplicit,   // plateau_mark_step()
   kOptimizer,  // ends of optimizer steps
   kBackward,   // no optimizer was seen: backward passes, grouped by fetch or zero_grad
+  kRounds,     // no marks of training: rounds of a loop, each counted
   kFetch,      // nothing is trained: the buckets are batches of a DataLoader, there are no steps
   kBytes,      // no marks at all: equal parts of what the program allocated
   kTime,       // nor enough allocations
 };
-// "explicit", "optimizer", "backward", "batches", "bytes", "time"
+// "explicit", "optimizer", "backward", "rounds", "batches", "bytes", "time"
 std::string_view StepSourceName(StepSource source);
 
 enum class Confidence : uint8_t { kLow, kMedium, kHigh };
@@ -82,6 +83,9 @@ struct WorkClock {
   uint64_t end = 0;             // before its teardown
   std::vector<uint64_t> ends;   // of the parts, ascending; empty when it is time
   double allocated_bytes = 0;   // from begin to end
+  std::string loop;             // of rounds: its line
+  std::string epoch_loop;       // around it
+  std::vector<uint32_t> epoch_ends;  // rounds that were over when each round of that loop ended
 };
 
 struct StepClockOptions {
@@ -105,7 +109,8 @@ class StepClock {
   uint64_t BucketBegin(uint32_t bucket) const;
 
   StepSource source() const { return source_; }
-  std::string_view unit() const;  // "step", "batch", "part" or "slice"
+  std::string_view unit() const;  // "step", "round", "batch", "part" or "slice"
+  const std::string& loop() const { return loop_; }  // whose rounds the steps are: "train.py:21"
   double allocated_bytes() const { return allocated_bytes_; }  // in all buckets from 1 on; 0 = not counted
   Confidence confidence() const { return confidence_; }
   // One or more sentences: what was found, from what, and what could not be told.
@@ -133,6 +138,7 @@ class StepClock {
 
  private:
   friend class StepClockBuilder;
+  void FillRounds(const WorkClock& work);
 
   StepSource source_ = StepSource::kTime;
   Confidence confidence_ = Confidence::kLow;
@@ -155,6 +161,7 @@ class StepClock {
   uint32_t skipped_batches_ = 0;
   uint32_t stream_ = 0;
   double allocated_bytes_ = 0;
+  std::string loop_;
 };
 
 }  // namespace plateau::series

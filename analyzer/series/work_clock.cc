@@ -39,7 +39,11 @@ class AllocationReader {
       }
       if ((kind != RecordKind::kAlloc && kind != RecordKind::kAllocIn) || event.flags & replay::kEventRare)
         continue;
-      if (now > exit_time_) continue;
+      if (now > exit_time_) {
+        bytes_after_exit_ += static_cast<double>(block.BytesOf(event));
+        continue;
+      }
+      bytes_before_exit_ += static_cast<double>(block.BytesOf(event));
       while (next_rate_ < definitions_.rates.size() && now >= definitions_.rates[next_rate_].tsc)
         rates_.Add(definitions_.rates[next_rate_++].rate);
       const uint64_t bytes = block.BytesOf(event);
@@ -49,6 +53,9 @@ class AllocationReader {
     }
   }
 
+  // Whether a good part of the work was done after what the mark took for the exit: by a program that had an
+  // interpreter in it, and went on without.
+  bool WentOn() const { return bytes_after_exit_ > 0.1 * bytes_before_exit_; }
   WorkLog& log() { return log_; }
   const FunctionPaths& paths() const { return paths_; }
 
@@ -58,6 +65,8 @@ class AllocationReader {
   FunctionPaths paths_;
   replay::RateTable rates_;
   size_t next_rate_ = 0;
+  double bytes_before_exit_ = 0;
+  double bytes_after_exit_ = 0;
   WorkLog log_;
 };
 
@@ -68,6 +77,8 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
   AllocationReader allocations(reader, definitions, end.exit_time.value_or(UINT64_MAX));
   replay::EventSource source(reader, options.threads);
   source.ForEachRun([&allocations](const replay::EventRun& run) { allocations.Take(run); });
+  if (end.exit_time && allocations.WentOn())
+    return FindWorkClock(reader, definitions, {end.trace_end, std::nullopt, end.was_killed}, options);
   const WorkWindow window = allocations.log().Finish(allocations.paths(), end);
   WorkClock clock;
   clock.begin = window.begin != 0 ? window.begin : definitions.first_tsc;

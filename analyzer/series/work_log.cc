@@ -43,7 +43,7 @@ uint64_t WorkLog::BeginOfWork() const { return stretch_begins_[ClassOf(longest_s
 uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const WorkEnd& end) const {
   constexpr double kMostOfIt = 0.5;         // of the work is beneath a function that the end is taken from
   constexpr double kHardlyAnything = 0.02;  // of the work follows its return
-  constexpr double kShortWhile = 0.1;       // of the window's time passes after it
+  constexpr double kShortWhile = 0.3;       // of the window's time passes after it
   constexpr uint64_t kFewRecords = 200;     // say nothing about where the work is done
   if (end.was_killed && !end.exit_time) return end.trace_end;
   // What is beneath a path, its own work included.

@@ -45,7 +45,11 @@ void SiteOpinions::Add(const process::ProcessAnalysis& process, size_t site, siz
   double retained = 0;
   for (const double bytes : series.surv_bytes) retained += bytes;
   opinion.retained_bytes = Round(retained);
-  out.grown_bytes += Round(retained - (series.surv_bytes.empty() ? 0 : series.surv_bytes[0]));
+  // Before the first step, or in the beginning of work that has no steps, a program loads what it works on.
+  const size_t start_up = process.clock.steps.step_count() > 0 ? 1 : 1 + series.surv_bytes.size() / 20;
+  double grown = 0;
+  for (size_t k = start_up; k < series.surv_bytes.size(); ++k) grown += series.surv_bytes[k];
+  out.grown_bytes += Round(grown);
   const int64_t width = process.memory.series->bucket_steps();
   bool is_first = true;
   for (size_t k = 0; k < series.alloc_bytes.size(); ++k) {
