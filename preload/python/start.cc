@@ -1,5 +1,7 @@
 #include "preload/python/start.h"
 
+#include <errno.h>
+
 #include <string_view>
 
 #include "preload/base/fixed_text.h"
@@ -10,6 +12,7 @@
 #include "preload/python/python_nodes.h"
 #include "preload/python/walk_scope.h"
 #include "preload/recorder/stack_capture.h"
+#include "preload/recorder/thread_state.h"
 #include "preload/recorder/tracer.h"
 
 namespace plateau {
@@ -73,12 +76,23 @@ uint32_t CaptureAllFrames(unwind::ThreadCapture& capture, const unwind::Register
   return python::CaptureMergedStack(capture, registers, kDefinitionSink, python::NativeFrames::kFull);
 }
 
+// What is freed from here on is teardown. Not from inside a hook, where the note would be a drop: a free of the
+// program's own comes soon.
+bool NoteExit() {
+  if (t_thread.depth != 0) return false;
+  const int saved_errno = errno;
+  RecordMark(trace::MarkKind::kNote, trace::MarkSource::kCppHook, 0, "exit");
+  errno = saved_errno;
+  return true;
+}
+
 void StartInterpreter() {
   if (!python::Ready() || !python::InitializePythonNodes()) return;
   // It stays when the interpreter is unloaded: a merged capture without an interpreter is a native one.
   const bool is_full = g_options.python_native.c_str()[0] == 'f';
   g_merged_capture.store(is_full ? CaptureAllFrames : CaptureLeafFrames, std::memory_order_release);
   if (WantsPymalloc()) python::InstallPymalloc();
+  python::ListenForFinalizing(NoteExit);
 }
 
 void Start() {

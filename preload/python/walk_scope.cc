@@ -27,6 +27,8 @@ constinit WalkFlag g_flags[kMaxWalkingThreads];
 constinit std::atomic<size_t> g_flags_used{0};  // all flags beyond were never taken
 constinit std::atomic<uintptr_t> g_never_finalizing{0};
 constinit std::atomic<bool> g_walkers_gone{false};  // a releaser has waited in this finalisation
+constinit std::atomic<bool> g_is_noted{false};      // the listener was told of this finalisation
+constinit std::atomic<bool (*)()> g_listener{nullptr};
 constinit std::atomic<bool> g_use_fences{false};    // no membarrier here
 constinit std::atomic<bool> g_gave_up{false};
 constinit std::atomic<int> g_suspensions{0};
@@ -103,6 +105,7 @@ WalkScope::WalkScope() {
   if (finalizing == 0 && g_walkers_gone.load(std::memory_order_relaxed)) [[unlikely]] {
     // Initialised again: the next finalisation has to wait again, unless it has begun already.
     g_walkers_gone.store(false, std::memory_order_seq_cst);
+    g_is_noted.store(false, std::memory_order_relaxed);
     finalizing = word.load(std::memory_order_seq_cst);
   }
   const void* state = g_interpreter.this_thread_state();
@@ -115,10 +118,16 @@ WalkScope::~WalkScope() {
 }
 
 void WaitForWalkers() {
+  if (!g_is_noted.load(std::memory_order_relaxed)) {
+    bool (*const listener)() = g_listener.load(std::memory_order_relaxed);
+    if (listener != nullptr && listener()) g_is_noted.store(true, std::memory_order_relaxed);
+  }
   if (g_walkers_gone.load(std::memory_order_seq_cst)) return;
   WaitForEveryWalk();
   g_walkers_gone.store(true, std::memory_order_seq_cst);
 }
+
+void ListenForFinalizing(bool (*listener)()) { g_listener.store(listener, std::memory_order_relaxed); }
 
 void ReleaseWalkFlag() {
   t_ended = true;

@@ -60,6 +60,10 @@ inline void BeforeRelease() {
     WaitForWalkers();
 }
 
+// `listener` is called by the first thread that gives memory back while an interpreter finalises; when it returns
+// false, by the next one too.
+void ListenForFinalizing(bool (*listener)());
+
 // Gives the thread's flag to the next thread. A thread that ends without it costs a flag, nothing else.
 void ReleaseWalkFlag();
 

@@ -54,6 +54,9 @@ PLATEAU_EXPORT int plateau_is_recording(void) { return plateau::Enabled() ? 1 : 
 PLATEAU_EXPORT void plateau_site_mark(int kind, uint64_t value, const char* name) {
   switch (static_cast<MarkKind>(kind)) {
     case MarkKind::kStep:
+    case MarkKind::kEpoch:
+    case MarkKind::kPhaseBegin:
+    case MarkKind::kPhaseEnd:
     case MarkKind::kOptimizerBegin:
     case MarkKind::kTrainMode:
     case MarkKind::kNote:

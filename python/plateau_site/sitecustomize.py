@@ -1,12 +1,14 @@
 """Plateau's start-up hook for Python: what torch's own ranges do not say.
 
-The launcher puts this folder first on PYTHONPATH. The hook waits for three torch modules and adds to them, when they are
+The launcher puts this folder first on PYTHONPATH. The hook waits for a few modules and adds to them, when they are
 imported,
   - the length and batch size of a DataLoader, when a pass over it begins (so that the length of an epoch is known before
     the first one ends),
   - model.train() and model.eval(),
-  - the end of each optimizer step, which counts only where torch's ranges cannot be heard.
-Nothing of torch is imported here, and nothing changes in a process without Plateau's library. `python -I`, `-E` and `-S`
+  - the end of each optimizer step, which counts only where torch's ranges cannot be heard,
+and for frameworks that have no such ranges, where their steps end: rounds of boosting of XGBoost and LightGBM, batches, epochs and
+evaluations of Keras.
+Nothing of them is imported here, and nothing changes in a process without Plateau's library. `python -I`, `-E` and `-S`
 never run this file. Another sitecustomize further down the path runs as if this one were not there.
 """
 
@@ -32,7 +34,7 @@ def _run_the_next_sitecustomize():
     spec.loader.exec_module(module)
 
 
-_STEP, _TRAIN_MODE, _OPTIMIZER_BEGIN, _NOTE = 1, 10, 11, 14  # trace::MarkKind
+_STEP, _EPOCH, _PHASE_BEGIN, _PHASE_END, _TRAIN_MODE, _OPTIMIZER_BEGIN, _NOTE = 1, 2, 3, 4, 10, 11, 14  # trace::MarkKind
 
 
 def _find_mark():
@@ -133,15 +135,69 @@ def _watch_modes(module, mark):
     module.Module.train = train
 
 
+def _mark_after(owner, method, mark, kind, name, state=None):
+    """Marks each call of a method that returns. With `state`, calls from inside another one are part of that one."""
+    import functools
+
+    real = getattr(owner, method, None)
+    if real is None:
+        return
+    name = name.encode()
+
+    @functools.wraps(real)
+    def wrapper(*args, **kwargs):
+        if state is None:
+            result = real(*args, **kwargs)
+        elif getattr(state, "is_inside", False):
+            return real(*args, **kwargs)
+        else:
+            state.is_inside = True
+            try:
+                result = real(*args, **kwargs)
+            finally:
+                state.is_inside = False
+        mark(kind, 0, name)
+        return result
+
+    setattr(owner, method, wrapper)
+
+
+def _watch_xgboost(module, mark):
+    import threading
+
+    state = threading.local()  # update() with an objective of the user's calls boost()
+    _mark_after(module.Booster, "update", mark, _STEP, "xgboost.Booster", state)
+    _mark_after(module.Booster, "boost", mark, _STEP, "xgboost.Booster", state)
+
+
+def _watch_lightgbm(module, mark):
+    _mark_after(module.Booster, "update", mark, _STEP, "lightgbm.Booster")
+
+
+def _watch_keras(module, mark):
+    callbacks = getattr(module, "CallbackList", None)
+    if callbacks is None or callbacks.__module__ != module.__name__:  # defined in a module of its own, which is watched
+        return
+    _mark_after(callbacks, "on_train_batch_end", mark, _STEP, "keras.Model.fit")
+    _mark_after(callbacks, "on_epoch_end", mark, _EPOCH, "keras.Model.fit")
+    _mark_after(callbacks, "on_test_begin", mark, _PHASE_BEGIN, "evaluation")
+    _mark_after(callbacks, "on_test_end", mark, _PHASE_END, "evaluation")
+
+
 _WATCHED = {
     "torch.optim.optimizer": _watch_optimizers,
     "torch.utils.data.dataloader": _watch_loaders,
     "torch.nn.modules.module": _watch_modes,
+    "xgboost.core": _watch_xgboost,
+    "lightgbm.basic": _watch_lightgbm,
+    "keras.src.callbacks.callback_list": _watch_keras,  # Keras 3
+    "keras.src.callbacks": _watch_keras,  # 2.13 to 2.15
+    "keras.callbacks": _watch_keras,  # before
 }
 
 
 class _Watcher:
-    """A finder that lets everybody else find, and looks at three modules after they ran."""
+    """A finder that lets everybody else find, and looks at some modules after they ran."""
 
     def find_spec(self, name, path=None, target=None):
         watch = _WATCHED.get(name)
@@ -164,13 +220,32 @@ class _Watcher:
                 if mark is not None:
                     try:
                         watch(module, mark)
-                    except Exception:  # another torch than expected: do without
+                    except Exception:  # another version than expected: do without
                         pass
 
             spec.loader.exec_module = exec_module
         return spec
 
 
+def _count_loop_rounds():
+    """Off unless asked for: `plateau run --loop-rounds`."""
+    mark = _find_mark()
+    if mark is None:
+        return
+    try:
+        from importlib.util import module_from_spec, spec_from_file_location
+
+        file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plateau_loop_rounds.py")
+        spec = spec_from_file_location("plateau_loop_rounds", file)
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.start(mark)
+    except Exception:  # the program runs without
+        pass
+
+
 if os.environ.get("PLATEAU_STEPS", "1") != "0":
     sys.meta_path.insert(0, _Watcher())
+    if os.environ.get("PLATEAU_LOOP_ROUNDS") == "1" and sys.version_info >= (3, 12):
+        _count_loop_rounds()
 _run_the_next_sitecustomize()
