@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Runs the programs of this folder, healthy and leaking, and prints what Plateau said beside the truth.
+
+    tests/field/clock/run.py [WORD...] [--python PYTHON] [--plateau BINARY] [--repeat N]
+
+Each row of PROGRAMS is a program, its argument and the truth: `grows` (the line marked HOLD must be first or second and be called
+growing), `bounded` (a cache that fills and stays: never a leak) or `steady` (never called growing). A program whose packages the
+interpreter lacks is left out and said. COUNT, which a program prints, is compared with the steps of the report where it claims any.
+Ends with 1 when something was wrong. Not part of CI: the packages are large. docs/testing.md has the list.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+GROWING = {"leak", "slow_leak", "staircase", "unbounded_growth"}
+LEAK = {"leak", "slow_leak", "staircase"}
+PROGRAMS = [  # kind, program, argument, truth
+    ("numpy", "trainer_class.py", "ok", "steady"), ("numpy", "trainer_class.py", "leak", "grows"), ("numpy", "trainer_class.py", "stairs", "grows"),
+    ("numpy", "map_loop.py", "ok", "steady"), ("numpy", "map_loop.py", "leak", "grows"),
+    ("numpy", "generator_window.py", "ok", "steady"), ("numpy", "generator_window.py", "leak", "grows"), ("numpy", "generator_window.py", "window", "bounded"),
+    ("numpy", "queue_threads.py", "ok", "steady"), ("numpy", "queue_threads.py", "leak", "grows"),
+    ("numpy", "random_cache.py", "300", "bounded"), ("numpy", "random_cache.py", "1500", "bounded"), ("numpy", "random_cache.py", "30000", "bounded"),
+    ("numpy", "small_arrays.py", "ok", "steady"), ("numpy", "small_arrays.py", "leak", "grows"),
+    ("numpy", "recursion.py", "ok", "steady"), ("numpy", "recursion.py", "leak", "grows"),
+    ("numpy", "epoch_cache.py", "ok", "steady"), ("numpy", "epoch_cache.py", "cache", "bounded"),
+    ("numpy", "local_list.py", "ok", "steady"), ("numpy", "local_list.py", "leak", "grows"),
+    ("numpy", "phases.py", "ok", "steady"), ("numpy", "phases.py", "leak", "grows"),
+    ("numpy", "batch_sizes.py", "ok", "steady"), ("numpy", "batch_sizes.py", "leak", "grows"), ("numpy", "batch_sizes.py", "shapes", "bounded"),
+    ("small objects", "small_objects.py", "ok", "steady"), ("small objects", "small_objects.py", "leak", "grows"),
+    ("small objects", "text_index.py", "ok", "steady"), ("small objects", "text_index.py", "leak", "grows"),
+    ("small objects", "json_churn.py", "ok", "steady"), ("small objects", "json_churn.py", "leak", "grows"),
+    ("sklearn", "sklearn_partial.py", "ok", "steady"), ("sklearn", "sklearn_partial.py", "leak", "grows"), ("sklearn", "sklearn_partial.py", "lru", "bounded"),
+    ("lightgbm", "lightgbm_train.py", "ok", "steady"), ("lightgbm", "lightgbm_train.py", "leak", "grows"),
+    ("xgboost", "xgboost_train.py", "ok", "steady"), ("xgboost", "xgboost_train.py", "leak", "grows"),
+    ("xgboost", "xgboost_loop.py", "ok", "steady"), ("xgboost", "xgboost_loop.py", "leak", "grows"),
+    ("gymnasium", "gymnasium_episodes.py", "ok", "steady"), ("gymnasium", "gymnasium_episodes.py", "leak", "grows"),
+    ("gymnasium", "gymnasium_episodes.py", "ring", "bounded"),
+    ("rl", "replay_buffer.py", "ok", "steady"), ("rl", "replay_buffer.py", "leak", "grows"), ("rl", "replay_buffer.py", "ring", "bounded"),
+    ("jax", "jax_loop.py", "ok", "steady"), ("jax", "jax_loop.py", "leak", "grows"),
+    ("keras", "keras_fit.py", "ok", "steady"), ("keras", "keras_fit.py", "leak", "grows"),
+    ("tape", "tape_loop.py", "ok", "steady"), ("tape", "tape_loop.py", "leak", "grows"),
+    ("server", "thread_per_request.py", "ok", "steady"), ("server", "thread_per_request.py", "leak", "grows"),
+    ("server", "thread_pool.py", "ok", "steady"), ("server", "thread_pool.py", "leak", "grows"), ("server", "thread_pool.py", "lru", "bounded"),
+    ("server", "asyncio_queue.py", "ok", "steady"), ("server", "asyncio_queue.py", "leak", "grows"),
+    ("server", "asyncio_gather.py", "ok", "steady"), ("server", "asyncio_gather.py", "leak", "grows"),
+    ("server", "asyncio_server.py", "ok", "steady"), ("server", "asyncio_server.py", "leak", "grows"), ("server", "asyncio_server.py", "lru", "bounded"),
+    ("server", "prefork_server.py", "ok", "steady"), ("server", "prefork_server.py", "leak", "grows"),
+    ("joblib", "joblib_batches.py", "ok", "steady"), ("joblib", "joblib_batches.py", "leak", "grows"),
+    ("pytest", "pytest_many.py", "ok", "steady"), ("pytest", "pytest_many.py", "leak", "grows"),
+    ("notebook", "notebook.py", "ok", "steady"), ("notebook", "notebook.py", "leak", "grows"),
+    ("c++", "history.cc", "ok", "steady"), ("c++", "history.cc", "leak", "grows"), ("c++", "history.cc", "window", "bounded"),
+    ("c++", "epochs.cc", "ok", "steady"), ("c++", "epochs.cc", "leak", "grows"),
+    ("c++", "stages.cc", "ok", "steady"), ("c++", "stages.cc", "leak", "grows"), ("c++", "stages.cc", "ring", "bounded"),
+]
+
+
+def command_of(options, program, folder):
+    if not program.endswith(".cc"):
+        return [options.python, str(HERE / program)]
+    binary = pathlib.Path(folder) / program[:-3]
+    if not binary.exists():
+        subprocess.run(["c++", "-g", "-O1", "-std=c++20", "-o", binary, HERE / program], check=True)
+    return [str(binary)]
+
+
+def rank_of_line(report, program):
+    """Place of the first site on a line marked HOLD, counted from 1 and with one place a line, or 0."""
+    lines = {n for n, text in enumerate((HERE / program).read_text().splitlines(), 1) if "HOLD" in text and not text.startswith('"""')}
+    seen = []
+    for site in report["sites"]:
+        where = (site["file"], site["line"])
+        if where in seen:
+            continue
+        seen.append(where)
+        is_cell = program == "notebook.py" and "ipykernel" in site["file"] and site["line"] == 3 or site["file"].startswith("In [")
+        if is_cell or site["file"].endswith(program) and site["line"] in lines:
+            return len(seen)
+        if len(seen) >= 20:
+            break
+    return 0
+
+
+def judge(report, output, program, truth):
+    """(what was said, what is wrong with it)"""
+    rank = rank_of_line(report, program)
+    verdict = report["verdict"]
+    site = next((s["verdict"] for s in report["sites"] if s["verdict"] in GROWING), "")
+    wrong = []
+    if truth == "grows":
+        if rank not in (1, 2):
+            wrong.append("line")
+        if verdict not in GROWING:
+            wrong.append("not growing")
+    if truth == "bounded" and (verdict in LEAK or site in LEAK):
+        wrong.append("false leak")
+    if truth == "steady" and (verdict in GROWING or site in GROWING):
+        wrong.append("false growth")
+    counts = {int(n) for n in re.findall(r"=(\d+)", " ".join(re.findall(r"COUNT (.*)", output)))}
+    steps = report["steps"]["count"]
+    if steps and counts and steps not in counts:
+        wrong.append("rounds")
+    return f"{report['steps']['source']:9} {steps:6} {verdict:18} line {rank:2}", wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--plateau", default="plateau")
+    parser.add_argument("--repeat", type=int, default=1)
+    options = parser.parse_args()
+    tally = {"runs": 0, "grows": 0, "line": 0, "not growing": 0, "false leak": 0, "false growth": 0, "rounds": 0, "failed": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, program, argument, truth in PROGRAMS:
+            if options.words and not any(w in f"{kind} {program} {argument}" for w in options.words):
+                continue
+            for run in range(options.repeat):
+                recording = f"{folder}/{program}_{argument}_{run}"
+                ran = subprocess.run([options.plateau, "run", "-q", "--no-report", "-o", recording, "--", *command_of(options, program, folder), argument],
+                                     cwd=folder, capture_output=True, text=True)
+                if "ModuleNotFoundError" in ran.stderr + ran.stdout:
+                    print(f"{kind:14} {program:24} {argument:7} left out: packages are missing", flush=True)
+                    break
+                report = subprocess.run([options.plateau, "report", recording, "--json", "-"], capture_output=True, text=True)
+                if ran.returncode or report.returncode:
+                    tally["failed"] += 1
+                    print(f"{kind:14} {program:24} {argument:7} failed: {(ran.stderr + report.stderr)[-200:]}", flush=True)
+                    continue
+                said, wrong = judge(json.loads(report.stdout), ran.stdout, program, truth)
+                tally["runs"] += 1
+                tally["grows"] += truth == "grows"
+                for what in wrong:
+                    tally[what] += 1
+                print(f"{kind:14} {program:24} {argument:7} {truth:8} {said}  {', '.join(wrong)}", flush=True)
+    print(" ".join(f"{name}={count}" for name, count in tally.items()))
+    sys.exit(any(tally[name] for name in ("line", "not growing", "false leak", "false growth", "rounds", "failed")))
+
+
+if __name__ == "__main__":
+    main()
