@@ -11,6 +11,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "analyzer/base/human_units.h"
 #include "analyzer/base/input_file.h"
 #include "analyzer/base/output_file.h"
 #include "analyzer/base/status_macros.h"
@@ -89,8 +91,17 @@ absl::StatusOr<report::ReportModel> LoadReport(const std::vector<std::string>& p
     }
     return model;
   }
-  PLATEAU_ASSIGN_OR_RETURN(const reader::Recording recording, reader::OpenRecording(paths));
-  return report::BuildReport(recording, options);
+  PLATEAU_ASSIGN_OR_RETURN(const std::vector<reader::Recording> runs, reader::OpenRuns(paths));
+  if (runs.size() > 1) {
+    const double between = (static_cast<double>(runs[1].traces.front().header.start_realtime_ns) -
+                            static_cast<double>(reader::LastWriteRealtimeNs(runs[0]))) *
+                           1e-9;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s and %s are separate runs, the second began %s after the first had ended: give one of them, or "
+        "compare them with `plateau diff`",
+        runs[0].path, runs[1].path, FormatDuration(std::max(0.0, between))));
+  }
+  return report::BuildReport(runs.front(), options);
 }
 
 absl::Status WriteOutput(const std::string& path, const std::string& text) {

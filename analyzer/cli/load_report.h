@@ -18,7 +18,8 @@ std::vector<Option> AnalysisOptions();
 std::vector<Option> WithAnalysisOptions(std::vector<Option> own);
 absl::StatusOr<report::BuildOptions> ParseAnalysisOptions(const Arguments& arguments);
 
-// The model of recordings (directories or traces), of one report that was written as JSON, or of a bundle.
+// The model of recordings of one run (directories or traces), of one report that was written as JSON, or of a
+// bundle. Recordings of separate runs are InvalidArgument: added up they would look like growth.
 absl::StatusOr<report::ReportModel> LoadReport(const std::vector<std::string>& paths,
                                                const report::BuildOptions& options);
 

@@ -3,14 +3,19 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/load_report.h"
 #include "analyzer/cli/table_options.h"
+#include "analyzer/reader/recording.h"
 #include "analyzer/report/text/card.h"
 #include "analyzer/report/page/html_report.h"
 #include "analyzer/report/json/json_report.h"
@@ -19,12 +24,56 @@
 namespace plateau::cli {
 namespace {
 
+bool IsRecording(const std::string& path) {
+  return !absl::EndsWith(path, ".json") && !absl::EndsWith(path, ".tar.zst");
+}
+
+// Which arguments make one report: those of one run.
+absl::StatusOr<std::vector<std::vector<std::string>>> PathsOfRuns(const std::vector<std::string>& paths) {
+  if (paths.size() == 1 || !absl::c_all_of(paths, IsRecording)) return std::vector<std::vector<std::string>>{paths};
+  PLATEAU_ASSIGN_OR_RETURN(const std::vector<reader::Recording> runs, reader::OpenRuns(paths));
+  std::vector<std::vector<std::string>> paths_of_runs;
+  for (const reader::Recording& run : runs) paths_of_runs.push_back(run.paths);
+  return paths_of_runs;
+}
+
+std::string TextOf(const Arguments& arguments, const report::ReportModel& model, size_t top) {
+  const bool color = WantsColor(STDOUT_FILENO);
+  const int columns = Columns(STDOUT_FILENO);
+  std::string text = report::WriteCard(model, {.color = color});
+  if (!arguments.Has("card")) {
+    report::TableOptions table;
+    table.top = top;
+    absl::StrAppend(&text, "\n", report::WriteTextReport(model, table, {.color = color, .columns = columns}));
+  }
+  if (arguments.Has("tree")) {
+    absl::StrAppend(&text, "\n", report::WriteCallTree(model, {}, {.color = color, .columns = columns}));
+  }
+  return text;
+}
+
+// Separate runs, a report each.
+absl::StatusOr<int> ReportRuns(const Arguments& arguments, const report::BuildOptions& options, size_t top,
+                               const std::vector<std::vector<std::string>>& runs) {
+  for (size_t i = 0; i < runs.size(); ++i) {
+    PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(runs[i], options));
+    PLATEAU_RETURN_IF_ERROR(
+        WriteOutput("-", absl::StrFormat("%sRun %d of %d: %s\n\n%s", i == 0 ? "" : "\n", i + 1, runs.size(),
+                                         absl::StrJoin(runs[i], " "), TextOf(arguments, model, top))));
+  }
+  return kExitOk;
+}
+
 absl::StatusOr<int> RunReport(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(report::BuildOptions options, ParseAnalysisOptions(arguments));
   PLATEAU_ASSIGN_OR_RETURN(const int64_t top, arguments.Integer("top", 20));
   const std::string json = arguments.Value("json"), html = arguments.Value("html");
   options.with_stacks = !html.empty() || arguments.Has("tree");
   options.with_details = !html.empty() || !json.empty();
+  if (json.empty() && html.empty()) {
+    PLATEAU_ASSIGN_OR_RETURN(const auto runs, PathsOfRuns(arguments.positional()));
+    if (runs.size() > 1) return ReportRuns(arguments, options, static_cast<size_t>(top), runs);
+  }
   PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
   if (!html.empty()) PLATEAU_RETURN_IF_ERROR(WriteOutput(html, report::WriteHtmlReport(model)));
   if (!json.empty()) {
@@ -34,20 +83,7 @@ absl::StatusOr<int> RunReport(const Arguments& arguments) {
     PLATEAU_RETURN_IF_ERROR(WriteOutput(json, text += "\n"));
   }
   if (json == "-" || html == "-") return kExitOk;
-  const bool color = WantsColor(STDOUT_FILENO);
-  std::string text = report::WriteCard(model, {.color = color});
-  if (!arguments.Has("card")) {
-    report::TableOptions table;
-    table.top = static_cast<size_t>(top);
-    absl::StrAppend(
-        &text, "\n",
-        report::WriteTextReport(model, table, {.color = color, .columns = Columns(STDOUT_FILENO)}));
-  }
-  if (arguments.Has("tree")) {
-    absl::StrAppend(&text, "\n",
-                    report::WriteCallTree(model, {}, {.color = color, .columns = Columns(STDOUT_FILENO)}));
-  }
-  PLATEAU_RETURN_IF_ERROR(WriteOutput("-", text));
+  PLATEAU_RETURN_IF_ERROR(WriteOutput("-", TextOf(arguments, model, static_cast<size_t>(top))));
   if (!html.empty()) absl::FPrintF(stderr, "wrote %s\n", html);
   return kExitOk;
 }
@@ -73,7 +109,8 @@ const Command& ReportCommand() {
       .description =
           "Prints the verdict card and the tables behind it. A recording is the directory `plateau run` "
           "made, a trace file in it, or "
-          "several of them; a run that is still going on or was killed is read like any other. A report that "
+          "several of them; a run that is still going on or was killed is read like any other. Recordings of "
+          "one job, which ran at the same time, are read as one; separate runs get a report each. A report that "
           "was written with "
           "--json can be given instead.",
       .options = WithAnalysisOptions(

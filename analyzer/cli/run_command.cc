@@ -70,6 +70,28 @@ absl::Status PassPythonOptions(const Arguments& arguments, Launch* launch) {
   return absl::OkStatus();
 }
 
+// A directory with the traces of a run that has ended is not written into: the two would be reported as one.
+// With --force its traces go. A run that is still going on is joined, as the ranks of a job do.
+absl::Status MakeRoomIn(const Arguments& arguments, const std::string& directory) {
+  const absl::StatusOr<reader::Recording> old = reader::OpenRecording({directory});
+  if (!old.ok()) {
+    // Nothing in it is a trace, or only what a newer version wrote.
+    if (absl::IsFailedPrecondition(old.status())) return absl::OkStatus();
+    return old.status();
+  }
+  if (old->IsRunning()) return absl::OkStatus();
+  if (!arguments.Has("force")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--out=", directory, ": a recording is in it already; give another directory, or --force to replace "
+        "it (`plateau report ", directory, "` shows it)"));
+  }
+  for (const reader::TraceFile& trace : old->traces) {
+    if (unlink(trace.path.c_str()) != 0) return absl::ErrnoToStatus(errno, trace.path);
+  }
+  unlink(absl::StrCat(directory, "/", reader::kEndingFile).c_str());
+  return absl::OkStatus();
+}
+
 // "plateau-train-20260131-120000"; a number is added when it is taken.
 absl::StatusOr<std::string> MakeRecordingDirectory(const Arguments& arguments) {
   std::string directory = arguments.Value("out");
@@ -86,7 +108,10 @@ absl::StatusOr<std::string> MakeRecordingDirectory(const Arguments& arguments) {
   const std::string wanted = directory;
   for (int attempt = 2; mkdir(directory.c_str(), 0700) != 0; ++attempt) {
     if (errno == EEXIST && is_chosen) {
-      if (fs::is_directory(directory)) break;
+      if (fs::is_directory(directory)) {
+        PLATEAU_RETURN_IF_ERROR(MakeRoomIn(arguments, directory));
+        break;
+      }
       return absl::InvalidArgumentError(absl::StrCat("--out=", directory, ": not a directory"));
     }
     if (errno == ENOENT && is_chosen) {
@@ -277,6 +302,7 @@ const Command& RunCommand() {
             .value = "DIR",
             .help = "Directory of the recording.",
             .default_value = "plateau-PROGRAM-DATE-TIME"},
+           {.name = "force", .help = "Replace the recording that is in the directory of --out already."},
            {.name = "exact",
             .help =
                 "Record every allocation of malloc instead of sampling small ones; see also --python-alloc."},

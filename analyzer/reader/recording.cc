@@ -88,6 +88,7 @@ absl::StatusOr<Recording> OpenRecording(const std::vector<std::string>& paths) {
   Recording recording;
   if (paths.empty()) return absl::InvalidArgumentError("no recording given");
   recording.path = paths.front();
+  recording.paths = paths;
   for (const std::string& path : paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
@@ -110,6 +111,64 @@ absl::StatusOr<Recording> OpenRecording(const std::vector<std::string>& paths) {
                             std::pair(b.header.start_realtime_ns, b.header.pid);
                    });
   return recording;
+}
+
+uint64_t LastWriteRealtimeNs(const Recording& recording) {
+  uint64_t last = 0;
+  for (const TraceFile& trace : recording.traces)
+    last = std::max({last, trace.header.clock_realtime_ns, trace.header.start_realtime_ns});
+  return last;
+}
+
+namespace {
+
+struct Stretch {
+  std::vector<std::string> paths;
+  std::string directory;  // of a file; empty for a directory
+  uint64_t begin = UINT64_MAX, end = 0;
+
+  bool BelongsWith(const Stretch& other) const {
+    if (!directory.empty() && directory == other.directory) return true;
+    return begin <= other.end && other.begin <= end;
+  }
+  void Take(const Stretch& other) {
+    paths.insert(paths.end(), other.paths.begin(), other.paths.end());
+    begin = std::min(begin, other.begin);
+    end = std::max(end, other.end);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Recording>> OpenRuns(const std::vector<std::string>& paths) {
+  if (paths.empty()) return absl::InvalidArgumentError("no recording given");
+  std::vector<Stretch> runs;
+  for (const std::string& path : paths) {
+    PLATEAU_ASSIGN_OR_RETURN(const Recording one, OpenRecording({path}));
+    Stretch stretch{.paths = {path}, .directory = {}};
+    std::error_code error;
+    if (!fs::is_directory(path, error)) stretch.directory = fs::absolute(path, error).parent_path();
+    for (const TraceFile& trace : one.traces)
+      stretch.begin = std::min(stretch.begin, trace.header.start_realtime_ns);
+    stretch.end = LastWriteRealtimeNs(one);
+    // It may join runs that did not belong together before.
+    for (size_t i = runs.size(); i-- > 0;) {
+      if (!runs[i].BelongsWith(stretch)) continue;
+      Stretch joined = std::move(runs[i]);
+      joined.Take(stretch);
+      stretch = std::move(joined);
+      runs.erase(runs.begin() + static_cast<ptrdiff_t>(i));
+    }
+    runs.push_back(std::move(stretch));
+  }
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+  std::vector<Recording> recordings;
+  for (const Stretch& run : runs) {
+    PLATEAU_ASSIGN_OR_RETURN(Recording recording, OpenRecording(run.paths));
+    recordings.push_back(std::move(recording));
+  }
+  return recordings;
 }
 
 }  // namespace plateau::reader

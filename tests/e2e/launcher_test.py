@@ -67,10 +67,32 @@ class LauncherTest(unittest.TestCase):
         _, done = self.record("start")
         first = done.stderr.splitlines()[0]
         self.assertRegex(first, r"^plateau: recording in .*start: exact mode, Python frames, torch steps, (no )?CUDA")
-        _, done = self.record("start", options=("--no-steps", "--no-cuda"))
+        _, done = self.record("start2", options=("--no-steps", "--no-cuda"))
         self.assertIn("default mode, Python frames, no torch steps (--no-steps), no CUDA (--no-cuda)", done.stderr)
-        _, done = self.record("start", options=("-q",))
+        _, done = self.record("start3", options=("-q",))
         self.assertNotIn("plateau:", done.stderr)
+
+    def test_a_recording_is_not_written_into_another(self):
+        out, _ = self.record("twice", 7)
+        _, done = self.record("twice", 8)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), "the program was not started")
+        self.assertIn("a recording is in it already; give another directory, or --force", done.stderr)
+        self.assertEqual(report_json(out)["recording"]["ending"], "exit 7")
+        (out / "notes.txt").write_text("mine")
+        _, done = self.record("twice", 8, options=("--exact", "--force"))
+        self.assertEqual(done.returncode, 8)
+        self.assertEqual((len(report_json(out)["processes"]), report_json(out)["recording"]["ending"]), (1, "exit 8"))
+        self.assertEqual((out / "notes.txt").read_text(), "mine")
+
+    def test_separate_runs_are_reported_one_by_one(self):
+        first, _ = self.record("first")
+        second, _ = self.record("second")
+        text = run("report", second, first, "--card").stdout
+        self.assertEqual(re.findall(r"^Run \d of \d: .*", text, re.M), [f"Run 1 of 2: {first}", f"Run 2 of 2: {second}"])
+        done = run("report", first, second, "--json", "-")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, "are separate runs, the second began .* after the first had ended")
+        self.assertEqual(run("check", first, second, "--max-rss", "1GiB").returncode, 2)
 
     def test_site_has_the_line_and_every_byte(self):
         out, _ = self.record("site")

@@ -240,6 +240,7 @@ class Builder {
     set("clean_exit", &header_.clean_exit);
     set("start_tsc", &header_.start_tsc);
     set("start_realtime_ns", &header_.start_realtime_ns);
+    set("clock_realtime_ns", &header_.clock_realtime_ns);
     set("alloc_calls", &header_.ended_threads.alloc_calls);
     set("alloc_bytes", &header_.ended_threads.alloc_bytes);
     set("free_calls", &header_.ended_threads.free_calls);

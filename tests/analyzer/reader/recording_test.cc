@@ -1,5 +1,6 @@
 #include "analyzer/reader/recording.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -65,6 +66,22 @@ TEST(RecordingTest, HeaderCutShortSaysHowMuchIsLeft) {
       WriteTemporary("cut.plt", TraceFromText("info key=\"a\" value=\"b\"\n").substr(0, 1000));
   ExpectOneLineAbout(TraceReader::Open(path).status(), absl::StatusCode::kFailedPrecondition,
                      "truncated: 1000 bytes");
+}
+
+TEST(RecordingTest, PathsOfOneTimeAreOneRun) {
+  const auto write = [](const std::string& directory, const std::string& times) {
+    FreshDirectory(directory);
+    return WriteTemporary(directory + "/trace.plt", TraceFromText("header clean_exit=1 " + times + "\n"));
+  };
+  const std::string first = write("run_a", "start_realtime_ns=1000 clock_realtime_ns=5000");
+  const std::string rank = write("run_b", "start_realtime_ns=1500 clock_realtime_ns=5500");
+  const std::string later = write("run_c", "start_realtime_ns=9000 clock_realtime_ns=9900");
+  const auto runs = OpenRuns({later, first, rank});
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  ASSERT_EQ(runs->size(), 2u);
+  EXPECT_THAT((*runs)[0].paths, ::testing::UnorderedElementsAre(first, rank));
+  EXPECT_THAT((*runs)[1].paths, ::testing::ElementsAre(later));
+  EXPECT_EQ(OpenRuns({first})->size(), 1u);
 }
 
 TEST(RecordingTest, ProcessesAreOrderedByStartTimeAndOtherFilesIgnored) {
