@@ -22,6 +22,8 @@ absl::StatusOr<std::optional<ForkedWorker>> ReadWorker(const std::string& path, 
   forked.copied_pages = definitions.copied_pages;
   series::WorkerSeries& worker = forked.memory;
   worker.pid = static_cast<int>(reader->header().pid);
+  worker.begin_time = forked.fork_tsc;
+  worker.end_time = definitions.last_tsc;
   const auto tells = [](const replay::TimedLedger& reading) {
     return reading.fields.contains(LedgerField::kPrivateDirtyBytes);
   };

@@ -99,6 +99,21 @@ std::vector<series::LedgerSample> SamplesOf(const ProcessTrace& trace, const Pro
   return samples;
 }
 
+// A forked process begins with the heap of its parent, whose blocks are in no event of its own: they are live,
+// not held in vain. What it inherited beside the heap counts as mapped.
+void AddInherited(std::vector<series::LedgerSample>* samples) {
+  if (samples->empty()) return;
+  const series::LedgerSample first = samples->front();
+  const double anonymous = std::max(0.0, first.rss_anon - first.own - first.live - first.mapped_live);
+  const double heap =
+      first.allocator_held > 0 ? std::clamp(first.allocator_held - first.live, 0.0, anonymous) : anonymous;
+  for (series::LedgerSample& sample : *samples) {
+    sample.live += heap;
+    sample.mapped_live += anonymous - heap;
+    sample.live_peak += anonymous;
+  }
+}
+
 series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock& clock,
                              const ProcessMemory& memory, const std::vector<series::LedgerSample>& ledger,
                              const KnownRun& known) {
@@ -138,6 +153,7 @@ ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, con
                        const KnownRun& known) {
   ProcessRun run;
   run.ledger = SamplesOf(trace, clock, memory);
+  if (trace.definitions.Info("role") == "forked worker") AddInherited(&run.ledger);
   run.context = ContextOf(trace, clock.steps, memory, run.ledger, known);
   return run;
 }

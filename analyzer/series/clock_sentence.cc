@@ -120,7 +120,7 @@ std::string DescribeClock(const StepClock& clock, const LoopEvents& events, cons
   if (!events.fetches.empty() && !passes.are_stops_known) {
     text += " Ends of epochs were inferred from the order of fetches.";
   }
-  if (options.is_of_parent) text += " Counted in the process that forked this one.";
+  if (options.is_of_parent) text += " Counted in the training process that this one serves.";
   return text;
 }
 

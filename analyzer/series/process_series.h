@@ -5,6 +5,7 @@
 #ifndef PLATEAU_ANALYZER_SERIES_PROCESS_SERIES_H_
 #define PLATEAU_ANALYZER_SERIES_PROCESS_SERIES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct WorkerSeries {
   std::vector<double> private_bytes;  // Private_Dirty + Private_Clean
   std::vector<double> live_bytes;     // what its own allocations hold
   double shared_at_fork_bytes = 0;
+  // Its first and its last moment, on a clock that all workers share. Equal: not known.
+  uint64_t begin_time = 0;
+  uint64_t end_time = 0;
 };
 
 struct ProcessSeries {
@@ -27,6 +31,9 @@ struct ProcessSeries {
   std::vector<double> live;       // requested bytes alive at the end of the step
   std::vector<double> live_peak;  // highest live bytes within the step
   std::vector<WorkerSeries> workers;
+  // Of what the workers copied: the share that importing modules had allocated. An interpreter rewrites that by
+  // itself, whatever the data set is.
+  double share_copied_of_imports = 0;
 };
 
 // One logged memory curve and nothing else, as people have from RSS logs.

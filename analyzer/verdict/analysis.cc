@@ -147,8 +147,22 @@ Analysis RunAnalysis(const AnalysisInput& input) {
   return RunAnalysis(input, judging.Finish());
 }
 
+namespace {
+
+double ShareOfImports(const AnalysisInput& input) {
+  double all = input.copy_on_write.without_block, of_imports = 0;
+  for (const series::CopiedBytes& copied : input.copy_on_write.sites) {
+    all += copied.bytes;
+    if (copied.site < input.site_info.size() && input.site_info[copied.site].is_import) of_imports += copied.bytes;
+  }
+  return all > 0 ? of_imports / all : 0;
+}
+
+}  // namespace
+
 Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
   Analysis analysis;
+  if (!judged.pools.empty()) judged.pools[0].series.share_copied_of_imports = ShareOfImports(input);
   analysis.ledger = series::Decompose(input.ledger);
   std::vector<PoolContext>& pools = judged.pools;
   analysis.sites = std::move(judged.sites);

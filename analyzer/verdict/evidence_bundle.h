@@ -26,6 +26,7 @@ struct SiteInfo {
   std::string pool = "host";        // "host", "pinned", "device 0", "shared", ...
   std::vector<std::string> frames;  // leaf to root, functions with file and module, native and Python merged
   std::string op;                   // "aten::mm" when torch gave one
+  bool is_import = false;           // the site's line imports a module, and that allocated
   // Torch operators whose results the site holds, "relu" of at::_ops::relu, from its largest stacks.
   std::vector<std::string> operators;
 };
@@ -41,6 +42,9 @@ struct SiteEvidence {
 
   // True when a frame, the name or the op contains one of `words` (lower case).
   bool Mentions(std::initializer_list<std::string_view> words) const;
+
+  // The same of the few frames next to the allocation: who allocates, whoever called it.
+  bool IsAllocatedIn(std::initializer_list<std::string_view> words) const;
 
   // True when something leaks that a forward pass made: the graph of a loss or an output is still referenced.
   bool IsKeptGraph() const;

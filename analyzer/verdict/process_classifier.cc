@@ -7,6 +7,7 @@
 #include "analyzer/verdict/curve_classifier.h"
 #include "analyzer/verdict/statistics.h"
 #include "analyzer/verdict/thresholds.h"
+#include "analyzer/verdict/worker_copies.h"
 
 namespace plateau::verdict {
 namespace {
@@ -46,12 +47,6 @@ Verdict GrowingOverhead(VerdictKind kind, const Slope& slope, std::string why) {
   return verdict;
 }
 
-double EndMinusStart(const std::vector<double>& x) {
-  if (x.empty()) return 0;
-  const size_t q = std::max<size_t>(1, x.size() / 20);
-  return Median(Values(x).last(q)) - Median(Values(x).first(q));
-}
-
 void AddSites(std::span<const SiteFinding> sites, double reference, std::vector<Candidate>& candidates) {
   for (size_t i = 0; i < sites.size(); ++i) {
     const SiteFinding& site = sites[i];
@@ -84,19 +79,16 @@ void AddSites(std::span<const SiteFinding> sites, double reference, std::vector<
 }
 
 void AddWorkers(const ProcessSeries& process, double reference, std::vector<Candidate>& candidates) {
-  double private_growth = 0, heap_growth = 0, bound = 0;
-  for (const series::WorkerSeries& worker : process.workers) {
-    private_growth += EndMinusStart(worker.private_bytes);
-    heap_growth += EndMinusStart(worker.live_bytes);
-    bound += worker.shared_at_fork_bytes;
-  }
-  if (private_growth <= kProcessMaterial * reference || heap_growth >= 0.3 * private_growth) return;
+  const WorkerCopies copies = MostAtOnce(process.workers);
+  const double private_growth = copies.private_growth_bytes;
+  const double of_data = private_growth * (1 - process.share_copied_of_imports);
+  if (of_data <= kProcessMaterial * reference || copies.heap_growth_bytes >= 0.3 * private_growth) return;
   Verdict verdict;
   verdict.kind = VerdictKind::kWorkerDuplication;
   verdict.why = "private memory of forked workers grows, their own heaps do not";
   verdict.evidence.worker_private_growth_bytes = private_growth;
-  verdict.evidence.worker_heap_growth_bytes = heap_growth;
-  verdict.evidence.worker_bound_bytes = bound;
+  verdict.evidence.worker_heap_growth_bytes = copies.heap_growth_bytes;
+  verdict.evidence.worker_bound_bytes = copies.bound_bytes;
   candidates.push_back(OfProcess(private_growth, std::move(verdict), private_growth));
 }
 

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "analyzer/base/whole_number.h"
 #include "analyzer/process/forked_worker.h"
+#include "analyzer/reader/process_tree.h"
 #include "analyzer/report/builder/device_facts.h"
 #include "analyzer/report/builder/process_facts.h"
 #include "analyzer/report/builder/process_headline.h"
@@ -25,23 +26,23 @@ namespace {
 class ReportBuilder {
  public:
   ReportBuilder(const reader::Recording& recording, const BuildOptions& options)
-      : recording_(recording), options_(options), rows_(options, &model_) {}
+      : tree_(recording), recording_(recording), options_(options), rows_(options, &model_) {}
 
   absl::StatusOr<ReportModel> Run() {
     absl::Status last_error =
         absl::FailedPreconditionError(absl::StrCat(recording_.path, ": no traces in it"));
     AnalyzeWorkers();
-    for (const reader::TraceFile& trace : recording_.traces) {
-      auto process = Analyze(trace);
+    for (size_t i = 0; i < recording_.traces.size(); ++i) {
+      auto process = Analyze(i);
       if (!process.ok()) {
         last_error = process.status();
         notes_.push_back(std::string(process.status().message()));
         continue;
       }
       AddProcess(**process);
-      // Its workers began later, so they come later.
-      if (workers_.contains(trace.header.pid))
-        marks_[trace.header.pid] = std::move((*process)->trace.definitions.marks);
+      // Those whom it started began later, so they come later.
+      const bool trains = (*process)->clock.steps.step_count() > 0 && !(*process)->clock.is_of_parent;
+      if (trains && tree_.HasChildren(i)) marks_[i] = std::move((*process)->trace.definitions.marks);
     }
     if (headlines_.empty()) return last_error;
     Finish();
@@ -62,12 +63,20 @@ class ReportBuilder {
     }
   }
 
-  absl::StatusOr<std::unique_ptr<process::ProcessAnalysis>> Analyze(const reader::TraceFile& trace) {
+  // The marks of the nearest process above that trains: workers may be forked, spawned, or started by a server.
+  const std::vector<replay::TimedMark>* MarksAbove(size_t index) const {
+    for (auto above = tree_.ParentOf(index); above.has_value(); above = tree_.ParentOf(*above)) {
+      if (const auto found = marks_.find(*above); found != marks_.end()) return &found->second;
+    }
+    return nullptr;
+  }
+
+  absl::StatusOr<std::unique_ptr<process::ProcessAnalysis>> Analyze(size_t index) {
+    const reader::TraceFile& trace = recording_.traces[index];
     process::ProcessOptions options = options_.process;
     if (const auto found = workers_.find(trace.header.pid); found != workers_.end())
       options.workers = found->second;
-    if (const auto found = marks_.find(trace.header.parent_pid); found != marks_.end())
-      options.parent_marks = found->second;
+    if (const auto* marks = MarksAbove(index)) options.parent_marks = *marks;
     return process::AnalyzeProcess(trace.path, options, &symbolizer_);
   }
 
@@ -171,7 +180,8 @@ class ReportBuilder {
   }
 
   absl::flat_hash_map<uint32_t, std::vector<process::ForkedWorker>> workers_;  // by the pid of their parent
-  absl::flat_hash_map<uint32_t, std::vector<replay::TimedMark>> marks_;  // of processes with workers, by pid
+  reader::ProcessTree tree_;
+  absl::flat_hash_map<size_t, std::vector<replay::TimedMark>> marks_;  // of those that train and have children, by trace
   const reader::Recording& recording_;
   const BuildOptions& options_;
   ReportModel model_;

@@ -70,11 +70,18 @@ size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines) {
 }
 
 std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen) {
+  const ProcessHeadline& speaker = headlines[chosen];
   const auto workers = absl::c_count_if(headlines, [](const ProcessHeadline& p) { return p.is_worker; });
-  return absl::StrCat(
-      " This is process ", headlines[chosen].header.pid, ", ",
-      workers == 1 ? "the only forked worker" : absl::StrCat("one of ", workers, " forked workers"),
-      "; the sites below are those of all processes.");
+  const auto alike = absl::c_count_if(headlines, [&speaker](const ProcessHeadline& p) {
+    return p.is_worker && p.verdict.headline.kind == speaker.verdict.headline.kind;
+  });
+  std::string text = absl::StrCat(" This is process ", speaker.header.pid, ", ",
+                                  workers == 1 ? "the only worker" : absl::StrCat("one of ", workers, " workers"));
+  const bool has_copies = speaker.verdict.headline.kind == verdict::VerdictKind::kCacheFill ||
+                          speaker.verdict.headline.kind == verdict::VerdictKind::kWarmupComplete ||
+                          speaker.verdict.headline.kind == verdict::VerdictKind::kWarmupInProgress;
+  if (has_copies && alike > 1) absl::StrAppend(&text, ", of which ", alike, " keep a copy of their own");
+  return absl::StrCat(text, "; the sites below are those of all processes.");
 }
 
 void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model) {

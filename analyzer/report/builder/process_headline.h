@@ -44,7 +44,7 @@ ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process);
 // The index of the process that speaks for the recording; there must be one.
 size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines);
 
-// " This is process 4251, one of 4 forked workers; ...": what a headline of a worker must add.
+// " This is process 4251, one of 4 workers; ...": what a headline of a worker must add.
 std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen);
 
 // Moves what the chosen process says into the model.
