@@ -61,6 +61,16 @@ bool SiteEvidence::Mentions(std::initializer_list<std::string_view> words) const
   return false;
 }
 
+bool SiteEvidence::IsAllocatedIn(std::initializer_list<std::string_view> words) const {
+  constexpr size_t kNear = 8;
+  for (size_t i = 0; i < std::min(kNear, info.frames.size()); ++i) {
+    for (std::string_view word : words) {
+      if (ContainsWord(info.frames[i], word)) return true;
+    }
+  }
+  return false;
+}
+
 bool SiteEvidence::IsKeptGraph() const {
   using series::BirthPhase;
   if (!IsLeak(verdict.kind) || IsKeptBatch()) return false;
@@ -71,7 +81,10 @@ bool SiteEvidence::IsKeptGraph() const {
   const bool has_result = std::any_of(info.operators.begin(), info.operators.end(),
                                       [](const std::string& name) { return !MakesInputs(name); });
   if (!info.operators.empty() && !has_result) return false;
-  if (Mentions({"autograd", "grad_fn", "saved_tensor", "savedvariable", "backward0", "graph_task"}))
+  // Parts of a graph itself. That a file of torch/autograd is on the way proves nothing: compiled code always has
+  // one there.
+  if (Mentions({"grad_fn", "saved_tensor", "savedvariable", "backward0", "graph_task", "torch::autograd::node",
+                "engine_run_backward"}))
     return true;
   // A forward pass outside the phases Plateau knows (a second model, a probe) shows in the stack.
   const bool is_forward =

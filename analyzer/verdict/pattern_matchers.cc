@@ -42,7 +42,8 @@ Match LargestSite(const EvidenceBundle& e, double at_least, const SiteTest& test
     const SiteEvidence& s = e.sites[i];
     const double bytes =
         s.Keeps() ? s.retained_bytes : std::max(s.peak_bytes, s.verdict.evidence.spike_bytes.value_or(0));
-    if (bytes < at_least || bytes <= best_bytes || !test(s)) continue;
+    // What importing a module keeps says nothing about what the program does with it.
+    if (bytes < at_least || bytes <= best_bytes || s.info.is_import || !test(s)) continue;
     best = i;
     best_bytes = bytes;
   }
@@ -156,7 +157,8 @@ Match SharedMemory(const EvidenceBundle& e) {
 Match Observer(const EvidenceBundle& e) {
   Match site = LargestSite(e, e.Material(), [](const SiteEvidence& s) {
     return s.Keeps() &&
-           s.Mentions({"kineto", "profiler", "record_memory_history", "wandb", "tracemalloc", "memory_viz"});
+           s.IsAllocatedIn({"kineto", "torch/profiler", "record_memory_history", "wandb", "tracemalloc",
+                            "memory_viz"});
   });
   if (site) return site;
   if (e.own.known && e.own.rise_bytes >= e.Material()) {
@@ -291,7 +293,9 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
       {"K15",
        [](const EvidenceBundle& e) {
          return AnySite(e, 0.1, [](const SiteEvidence& s) {
-           return s.Mentions({"dynamo", "inductor", "triton", "aot_autograd", "llvm"}) && s.Keeps();
+           // The compilers at work, not code that they made or modules of theirs that others call.
+           return s.Keeps() && s.Mentions({"convert_frame", "compile_fx", "codecache", "async_compile",
+                                           "triton/compiler", "llvm::"});
          });
        }},
       {"K16",
@@ -325,8 +329,10 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
       {"K24",
        [](const EvidenceBundle& e) {
          return AnySite(e, 1, [](const SiteEvidence& s) {
-           return s.Mentions({"arrow", "parquet", "shard", "webdataset"}) &&
-                  s.traits.burst_free_share > 0.6 && !IsLeak(s.verdict.kind);
+           // Buffers that the reader of shards itself allocates, that outlive some steps, and that end together.
+           return s.IsAllocatedIn({"arrow::", "parquet::", "libarrow", "libparquet", "pyarrow", "webdataset"}) &&
+                  s.traits.burst_free_share > 0.6 && !IsLeak(s.verdict.kind) &&
+                  s.traits.temporary_bytes < 0.2 * s.traits.alloc_bytes;
          });
        }},
       {"K25", LongerInputs},
