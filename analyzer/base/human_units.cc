@@ -1,5 +1,6 @@
 #include "analyzer/base/human_units.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -27,11 +28,27 @@ std::string WithUnit(double value, double step, const char* const* units, int un
   return text;
 }
 
+constexpr std::array<const char*, 7> kByteUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+// Without the unit itself; a fraction of a byte shows one decimal.
+std::string InByteUnit(double bytes, size_t unit) {
+  const double value = bytes / std::pow(1024, static_cast<double>(unit));
+  const double size = std::abs(value);
+  int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  if (unit == 0) decimals = size < 9.95 && value != std::floor(value) ? 1 : 0;
+  return absl::StrFormat("%.*f", decimals, value);
+}
+
 }  // namespace
 
-std::string FormatBytes(double bytes) {
-  static constexpr std::array<const char*, 7> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  return WithUnit(bytes, 1024, kUnits.data(), kUnits.size());
+std::string FormatBytes(double bytes) { return WithUnit(bytes, 1024, kByteUnits.data(), kByteUnits.size()); }
+
+std::string FormatByteInterval(const Interval& bytes) {
+  size_t unit = 0;
+  double rest = std::max(std::abs(bytes.low), std::abs(bytes.high));
+  for (; rest >= 1023.5 && unit + 1 < kByteUnits.size(); ++unit) rest /= 1024;
+  return absl::StrCat(InByteUnit(bytes.low, unit), bytes.low < 0 ? " to " : "-", InByteUnit(bytes.high, unit),
+                      " ", kByteUnits[unit]);
 }
 
 std::string FormatCount(double count) {

@@ -9,10 +9,15 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/base/interval.h"
+
 namespace plateau {
 
 // Binary units with three significant digits: "0 B", "999 B", "1.50 KiB", "-3.20 GiB".
 std::string FormatBytes(double bytes);
+
+// "1.10-1.30 MiB": one unit for both ends; "-1.00 to 2.00 KiB" when the lower end is negative.
+std::string FormatByteInterval(const Interval& bytes);
 
 // Decimal units: "12", "1.20 k", "3.40 M".
 std::string FormatCount(double count);

@@ -11,6 +11,9 @@
 #include "analyzer/cli/load_report.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/report/bundle/bundle.h"
+#include "analyzer/report/json/json_report.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/text/card.h"
 
 namespace plateau::cli {
 namespace {
@@ -19,6 +22,15 @@ namespace {
 std::string DefaultOutput(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return absl::StrCat(path, ".tar.zst");
+}
+
+report::BundleWriters Writers() {
+  report::JsonOptions json;
+  json.include_stacks = true;
+  json.indent = -1;
+  return {.card = [](const report::ReportModel& model) { return report::WriteCard(model); },
+          .json = [json](const report::ReportModel& model) { return report::WriteJsonReport(model, json); },
+          .page = [](const report::ReportModel& model) { return report::WriteHtmlReport(model); }};
 }
 
 absl::StatusOr<int> RunBundle(const Arguments& arguments) {
@@ -41,7 +53,7 @@ absl::StatusOr<int> RunBundle(const Arguments& arguments) {
         bundle_options.trace_paths.push_back(trace.path);
     }
   }
-  PLATEAU_ASSIGN_OR_RETURN(const report::Bundle bundle, report::MakeBundle(model, bundle_options));
+  PLATEAU_ASSIGN_OR_RETURN(const report::Bundle bundle, report::MakeBundle(model, Writers(), bundle_options));
   const std::string output = arguments.Value("output", DefaultOutput(arguments.positional()[0]));
   PLATEAU_RETURN_IF_ERROR(WriteOutput(output, bundle.archive));
   if (output != "-") {

@@ -75,7 +75,9 @@ absl::StatusOr<report::ReportModel> LoadReport(const std::vector<std::string>& p
                                                const report::BuildOptions& options) {
   if (paths.size() == 1 && absl::EndsWith(paths[0], ".tar.zst")) {
     PLATEAU_ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(paths[0]));
-    absl::StatusOr<report::ReportModel> model = report::OpenBundle(bytes);
+    const absl::StatusOr<std::string> json = report::JsonOfBundle(bytes);
+    absl::StatusOr<report::ReportModel> model =
+        json.ok() ? report::ReadJsonReport(*json) : absl::StatusOr<report::ReportModel>(json.status());
     if (!model.ok()) {
       return absl::FailedPreconditionError(
           absl::StrCat(paths[0], ": ", std::string(model.status().message())));

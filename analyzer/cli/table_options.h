@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/cli/command.h"
-#include "analyzer/report/text/site_table.h"
+#include "analyzer/report/site_listing.h"
 #include "analyzer/report/suppressions.h"
 
 namespace plateau::cli {

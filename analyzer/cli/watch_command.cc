@@ -14,8 +14,8 @@
 #include "analyzer/cli/load_report.h"
 #include "analyzer/cli/terminal_view.h"
 #include "analyzer/reader/recording.h"
+#include "analyzer/report/site_listing.h"
 #include "analyzer/report/text/card.h"
-#include "analyzer/report/text/site_table.h"
 #include "analyzer/report/text/text_report.h"
 
 namespace plateau::cli {

@@ -203,7 +203,7 @@ class Checker {
 
   double HighestRss() const {
     int64_t high = 0;
-    for (const LedgerSample& s : model_.ledger) high = std::max(high, s.rss_bytes);
+    for (const LedgerReading& s : model_.ledger) high = std::max(high, s.rss_bytes);
     for (const Process& p : model_.processes) high = std::max(high, p.peak_rss_bytes);
     return static_cast<double>(high);
   }

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/report/text/text_grid.h"
+#include "analyzer/report/text_grid.h"
 #include "analyzer/report/units.h"
 #include "analyzer/verdict/verdict_kind.h"
 

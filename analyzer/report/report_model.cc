@@ -46,7 +46,7 @@ std::vector<std::string> CheckTotals(const ReportModel& model) {
   Compare("sites and leftovers", sites, model.totals, wrong);
   if (!model.stacks.empty()) {
     Sums stacks;
-    for (const StackNode& node : model.stacks) stacks.Add(node);
+    for (const StackTreeNode& node : model.stacks) stacks.Add(node);
     Compare("stacks", stacks, model.totals, wrong);
   }
   if (!model.breakdown.empty()) {
@@ -82,7 +82,7 @@ void SortSites(ReportModel& model) {
     sorted.push_back(std::move(model.sites[order[i]]));
   }
   model.sites = std::move(sorted);
-  for (StackNode& node : model.stacks) {
+  for (StackTreeNode& node : model.stacks) {
     if (node.site >= 0 && static_cast<size_t>(node.site) < new_index.size()) node.site = new_index[node.site];
   }
 }

@@ -22,15 +22,10 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/interval.h"
 #include "analyzer/symbols/frame.h"
 
 namespace plateau::report {
-
-// A 95 % interval.
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
 
 // A number that supports a sentence: {"rate_bytes_per_step", 1.2e6}. Names carry their unit.
 struct EvidenceNumber {
@@ -142,7 +137,7 @@ struct Leftover {
 };
 
 // One reading of the ledger. RSS = live + allocator_gap + file + shmem + own + unexplained.
-struct LedgerSample {
+struct LedgerReading {
   double time_seconds = 0;
   double step = 0;
   int64_t live_bytes = 0;
@@ -163,7 +158,7 @@ struct LedgerSample {
 };
 
 // A kind of memory with its own verdict: "host", "pinned", "device 0", "shared", "files".
-struct Pool {
+struct PoolSummary {
   std::string name;
   std::string verdict;
   std::string evidence;
@@ -195,7 +190,7 @@ struct DeviceLevels {
 };
 
 // The totals torch passes along with each of its blocks, against ours.
-struct TorchCheck {
+struct TorchComparison {
   int64_t compared = 0;
   int64_t mismatches = 0;  // times the difference changed; 0: equal all along
   int64_t last_difference_bytes = 0;
@@ -210,7 +205,7 @@ struct Device {
   int64_t tensor_peak_bytes = 0;
   int64_t reserved_peak_bytes = 0;
   int64_t graph_private_bytes = 0;  // of CUDA graphs
-  std::optional<TorchCheck> torch_check;
+  std::optional<TorchComparison> torch_check;
 };
 
 // A request for device memory that was refused, with the device's state at that moment.
@@ -245,13 +240,13 @@ struct Process {
   uint64_t dropped_events = 0;
 };
 
-struct Hypothesis {
+struct TestedHypothesis {
   std::string name;    // "optimizer state"
   std::string result;  // "ruled out", "supported", "possible", "not tested"
   std::string evidence;
 };
 
-struct Pattern {
+struct MatchedPattern {
   std::string id;  // "K11"
   std::string title;
   std::string explanation;
@@ -331,7 +326,7 @@ struct Site {
 };
 
 // A node of the stack tree, values its own without its children's. Parents come before their children.
-struct StackNode {
+struct StackTreeNode {
   int32_t parent = -1;  // -1: a root
   uint32_t frame = 0;   // index into frames
   int32_t site = -1;    // index into sites, -1: a leftover
@@ -352,11 +347,11 @@ struct ReportModel {
   Steps steps;
   Totals totals;
   std::vector<Leftover> leftovers;
-  std::vector<LedgerSample> ledger;
-  std::vector<Pool> pools;
+  std::vector<LedgerReading> ledger;
+  std::vector<PoolSummary> pools;
   std::vector<Process> processes;
-  std::vector<Hypothesis> hypotheses;
-  std::vector<Pattern> patterns;
+  std::vector<TestedHypothesis> hypotheses;
+  std::vector<MatchedPattern> patterns;
   std::vector<BreakdownItem> breakdown;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;  // one per pool that has any
@@ -367,7 +362,7 @@ struct ReportModel {
   std::vector<double> axis_seconds;        // the same in seconds, empty when unknown
   std::vector<Site> sites;                 // by retained bytes, largest first
   std::vector<Frame> frames;
-  std::vector<StackNode> stacks;
+  std::vector<StackTreeNode> stacks;
 };
 
 // What does not add up, one sentence each; empty when every total is the sum of its parts.

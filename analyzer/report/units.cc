@@ -11,30 +11,11 @@
 namespace plateau::report {
 namespace {
 
-constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-
-int UnitOf(double bytes) {
-  int unit = 0;
-  double rest = std::fabs(bytes);
-  while (rest >= 1023.5 && unit + 1 < static_cast<int>(kUnits.size())) {
-    rest /= 1024;
-    ++unit;
-  }
-  return unit;
-}
-
 std::string ThreeDigits(double value) {
   const double size = std::fabs(value);
   if (size >= 99.95) return absl::StrFormat("%.0f", value);
   if (size >= 9.995) return absl::StrFormat("%.1f", value);
   return absl::StrFormat("%.2f", value);
-}
-
-std::string InUnit(double bytes, int unit) {
-  const double value = bytes / std::pow(1024, unit);
-  if (unit > 0) return ThreeDigits(value);
-  const bool small = std::fabs(value) < 9.95 && value != std::floor(value);
-  return small ? absl::StrFormat("%.1f", value) : absl::StrFormat("%.0f", value);
 }
 
 // Bytes of a UTF-8 sequence that starts with `lead`; 1 for anything malformed.
@@ -63,12 +44,6 @@ std::string HumanCount(double count) {
 std::string HumanStep(double step) {
   if (std::fabs(step - std::round(step)) < 0.05 || step >= 1000) return HumanCount(std::round(step));
   return absl::StrFormat("%.1f", step);
-}
-
-std::string HumanByteInterval(const Interval& bytes) {
-  const int unit = UnitOf(std::max(std::fabs(bytes.low), std::fabs(bytes.high)));
-  return absl::StrCat(InUnit(bytes.low, unit), bytes.low < 0 ? " to " : "-", InUnit(bytes.high, unit), " ",
-                      kUnits[unit]);
 }
 
 std::string Sparkline(const std::vector<double>& values, int width, std::optional<double> floor) {

@@ -15,10 +15,9 @@
 
 namespace plateau::report {
 
-std::string HumanRate(double bytes_per_step);          // "1.20 MiB/step"
-std::string HumanCount(double count);                  // "1,234", "12.3 M"
-std::string HumanStep(double step);                    // "83"
-std::string HumanByteInterval(const Interval& bytes);  // "1.10-1.30 MiB", one unit for both ends
+std::string HumanRate(double bytes_per_step);  // "1.20 MiB/step"
+std::string HumanCount(double count);          // "1,234", "12.3 M"
+std::string HumanStep(double step);            // "83"
 
 // `width` block characters, one per stretch of `values` (their maximum), scaled from the smallest to the
 // largest value, or from `floor` when it is smaller. Empty for no values.

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/base/interval.h"
 #include "analyzer/verdict/verdict_kind.h"
 
 namespace plateau::verdict {
@@ -36,11 +37,6 @@ std::string_view ReasonName(Reason reason);
 // What will happen to the memory limit, which is often decidable when the mechanism is not.
 enum class Outcome { kUnknown, kOomEitherWay, kOomOnlyIfLeak, kOomPossibleEitherWay, kSafeInThisRun };
 std::string_view OutcomeName(Outcome outcome);
-
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
 
 // A value with its 95 % interval, when the data gives one.
 struct Estimate {

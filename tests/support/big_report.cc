@@ -67,7 +67,7 @@ ReportModel BigModel(int steps, int stacks) {
         node = level[random(level.size())];
       }
     }
-    StackNode& leaf = model.stacks[node];
+    StackTreeNode& leaf = model.stacks[node];
     const auto size = static_cast<int64_t>(1024 << random(10));
     leaf.site = static_cast<int32_t>(before + random(3000));
     leaf.retained_bytes = size;

@@ -235,7 +235,7 @@ ReportModel FragmentationModel() {
                    .fragmentation = 0.75};
   device.tensor_peak_bytes = int64_t{6} << 28;
   device.reserved_peak_bytes = int64_t{7} << 28;
-  device.torch_check = TorchCheck{.compared = 41200, .mismatches = 2, .last_difference_bytes = 512};
+  device.torch_check = TorchComparison{.compared = 41200, .mismatches = 2, .last_difference_bytes = 512};
   model.devices = {device};
   model.out_of_memory = {{.time_seconds = 91.5,
                           .step = 88,

@@ -131,7 +131,7 @@ ReportModel RunSimulator::Finish() const {
     path.push_back(allocate);
     int32_t node = -1;
     for (uint32_t frame : path) node = Child(model, node, frame);
-    StackNode& leaf = model.stacks[node];
+    StackTreeNode& leaf = model.stacks[node];
     leaf.site = static_cast<int32_t>(i);
     leaf.retained_bytes = site.retained_bytes;
     leaf.retained_count = site.retained_count;
@@ -161,7 +161,7 @@ ReportModel RunSimulator::Finish() const {
   model.leftovers = {no_stack, elsewhere};
   for (const Leftover& leftover : model.leftovers) {
     const int32_t node = Child(model, -1, AddFrame(model, {leftover.name, "", 0, "", "native"}));
-    StackNode& leaf = model.stacks[node];
+    StackTreeNode& leaf = model.stacks[node];
     leaf.retained_bytes = leftover.retained_bytes;
     leaf.retained_count = leftover.retained_count;
     leaf.peak_bytes = leftover.peak_bytes;
@@ -185,7 +185,7 @@ ReportModel RunSimulator::Finish() const {
   t.free_count = t.alloc_count - t.retained_count;
 
   for (int step = 0; step <= steps_; ++step) {
-    LedgerSample s;
+    LedgerReading s;
     s.step = step;
     s.time_seconds = model.axis_seconds[step];
     s.live_bytes = static_cast<int64_t>(live[step]) + no_stack.retained_bytes + elsewhere.retained_bytes;

@@ -49,7 +49,7 @@ std::vector<Device> DevicesOf(const process::DeviceSummary& summary) {
     device.reserved_peak_bytes = static_cast<int64_t>(ending.reserved_peak_bytes);
     device.graph_private_bytes = static_cast<int64_t>(ending.graph_private_bytes);
     if (ending.check) {
-      device.torch_check = TorchCheck{
+      device.torch_check = TorchComparison{
           static_cast<int64_t>(ending.check->compared), static_cast<int64_t>(ending.check->mismatches),
           ending.check->last_difference, static_cast<int64_t>(ending.check->blocks_outside_segments),
           static_cast<int64_t>(ending.check->reserved_exceeded)};

@@ -100,8 +100,8 @@ std::vector<std::pair<std::string, std::string>> LevelsOf(const process::Process
                               : status("cuda", "not traced: the program obtained no device memory")}};
 }
 
-std::vector<LedgerSample> LedgerOf(const process::ProcessAnalysis& process) {
-  std::vector<LedgerSample> out;
+std::vector<LedgerReading> LedgerOf(const process::ProcessAnalysis& process) {
+  std::vector<LedgerReading> out;
   // The interpreter's tidying up behind the last step is no part of the run's curve.
   const uint64_t end = process.clock.steps.BucketEnd(process.clock.steps.last_bucket());
   const bool has_teardown =
@@ -109,7 +109,7 @@ std::vector<LedgerSample> LedgerOf(const process::ProcessAnalysis& process) {
   for (size_t i = 0; i < process.run.ledger.size(); ++i) {
     const series::LedgerSample& s = process.run.ledger[i];
     if (has_teardown && s.time_seconds > process.trace.Seconds(end)) continue;
-    LedgerSample o;
+    LedgerReading o;
     o.time_seconds = s.time_seconds;
     o.step = s.step;
     o.rss_anon_bytes = Round(s.rss_anon);

@@ -19,7 +19,7 @@ std::string CommandOf(const replay::Definitions& definitions);
 std::vector<std::string> SourcesOf(const process::ProcessAnalysis& process);
 // Which levels were armed, and why another was not: {"torch", "ranges armed: ..."}.
 std::vector<std::pair<std::string, std::string>> LevelsOf(const process::ProcessAnalysis& process);
-std::vector<LedgerSample> LedgerOf(const process::ProcessAnalysis& process);
+std::vector<LedgerReading> LedgerOf(const process::ProcessAnalysis& process);
 
 Steps StepsOf(const series::StepClock& clock);
 std::vector<Phase> PhasesOf(const process::ProcessAnalysis& process);

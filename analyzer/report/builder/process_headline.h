@@ -18,10 +18,10 @@ struct ProcessHeadline {
   verdict::ProcessVerdict verdict;
   Verdict words;
   Steps steps;
-  std::vector<LedgerSample> ledger;
-  std::vector<Pool> pools;
-  std::vector<Hypothesis> hypotheses;
-  std::vector<Pattern> patterns;
+  std::vector<LedgerReading> ledger;
+  std::vector<PoolSummary> pools;
+  std::vector<TestedHypothesis> hypotheses;
+  std::vector<MatchedPattern> patterns;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;
   std::vector<Device> devices;

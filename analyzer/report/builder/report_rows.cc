@@ -158,7 +158,7 @@ void ReportRows::AddLeftovers(const process::ProcessAnalysis& process) {
         LeftoverNamed("[dropped]", "events that were not recorded; the recording counts them");
     dropped.alloc_count += static_cast<int64_t>(dropped_events);
     dropped.alloc_bytes += static_cast<int64_t>(process.trace.definitions.summary.TotalDroppedBytes());
-    StackNode& node = model_.stacks[tree_.IndexOf("[dropped]")];
+    StackTreeNode& node = model_.stacks[tree_.IndexOf("[dropped]")];
     node.alloc_count += static_cast<int64_t>(dropped_events);
     node.alloc_bytes += static_cast<int64_t>(process.trace.definitions.summary.TotalDroppedBytes());
   }
@@ -171,7 +171,7 @@ void ReportRows::AddLeftovers(const process::ProcessAnalysis& process) {
           ? LeftoverNamed("[sampling]", "exact counters minus what the samples stand for")
           : LeftoverNamed("[not recorded]",
                           "exact counters minus the recorded events: blocks that realloc moved, and drops");
-  StackNode& node = model_.stacks[tree_.IndexOf(rest.name)];
+  StackTreeNode& node = model_.stacks[tree_.IndexOf(rest.name)];
   rest.alloc_bytes += bytes;
   rest.alloc_count += calls;
   node.alloc_bytes += bytes;

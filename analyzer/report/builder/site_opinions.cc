@@ -39,7 +39,7 @@ void SiteOpinions::Add(const process::ProcessAnalysis& process, size_t site, siz
   opinion.evidence = analysis.verdict.sentence;
   opinion.numbers = NumbersOf(analysis.verdict);
   opinion.growth_bytes_per_step = analysis.growth_bytes_per_step.value;
-  opinion.growth_interval = ToReport(analysis.growth_bytes_per_step.interval);
+  opinion.growth_interval = analysis.growth_bytes_per_step.interval;
   series::SiteSeries& series = series_;
   process.memory.series->Load(site, &series);
   double retained = 0;

@@ -30,7 +30,7 @@ class FrameTable {
 
 class StackTree {
  public:
-  StackTree(FrameTable* frames, std::vector<StackNode>* nodes) : frames_(*frames), nodes_(*nodes) {}
+  StackTree(FrameTable* frames, std::vector<StackTreeNode>* nodes) : frames_(*frames), nodes_(*nodes) {}
 
   // The node at the end of a stack given leaf first, made when missing.
   int32_t IndexOf(const std::vector<const Frame*>& leaf_first);
@@ -41,7 +41,7 @@ class StackTree {
   int32_t ChildOf(int32_t parent, uint32_t frame);
 
   FrameTable& frames_;
-  std::vector<StackNode>& nodes_;
+  std::vector<StackTreeNode>& nodes_;
   absl::flat_hash_map<std::pair<int32_t, uint32_t>, int32_t> children_;  // (parent, frame) -> node
 };
 

@@ -20,13 +20,13 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
   base.from_bytes =
       run.level_now_bytes.value_or(v.evidence.live_bytes.value_or(v.evidence.retained_bytes.value_or(0)));
   base.rate_bytes_per_step = rate;
-  if (v.rate_bytes_per_step) base.rate_interval = ToReport(v.rate_bytes_per_step->interval);
+  if (v.rate_bytes_per_step) base.rate_interval = v.rate_bytes_per_step->interval;
   if (const auto& cache = v.forecast.if_cache) {
     Forecast f = base;
     f.label = "if it is a first-pass fill";
     f.plateau_step = cache->ends_at_step;
     f.plateau_bytes = cache->plateau_bytes;
-    f.plateau_interval = Interval{cache->plateau_interval.low, cache->plateau_interval.high};
+    f.plateau_interval = cache->plateau_interval;
     f.sentence = absl::StrCat("levels off at ", verdict::BytesText(cache->plateau_bytes), " near step ",
                               verdict::NumberText(cache->ends_at_step));
     forecasts.push_back(f);
@@ -45,7 +45,7 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
     Forecast f = base;
     f.label = "expected level";
     f.plateau_bytes = v.plateau_bytes->value;
-    f.plateau_interval = ToReport(v.plateau_bytes->interval);
+    f.plateau_interval = v.plateau_bytes->interval;
     f.sentence = absl::StrCat("levels off at ", verdict::BytesText(v.plateau_bytes->value));
     forecasts.push_back(f);
   }
@@ -67,11 +67,6 @@ std::string ClosestExcluded(const verdict::Verdict& v) {
 }
 
 }  // namespace
-
-std::optional<Interval> ToReport(const std::optional<verdict::Interval>& interval) {
-  if (!interval) return std::nullopt;
-  return Interval{interval->low, interval->high};
-}
 
 std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& v) {
   std::vector<EvidenceNumber> numbers;
@@ -116,8 +111,8 @@ Verdict ToReport(const verdict::Verdict& v, const series::RunContext& run) {
   return out;
 }
 
-std::vector<Hypothesis> ToReport(const std::vector<verdict::Hypothesis>& hypotheses) {
-  std::vector<Hypothesis> out;
+std::vector<TestedHypothesis> ToReport(const std::vector<verdict::Hypothesis>& hypotheses) {
+  std::vector<TestedHypothesis> out;
   for (const verdict::Hypothesis& h : hypotheses) {
     const char* result = h.result == verdict::HypothesisResult::kRuledOut    ? "ruled out"
                          : h.result == verdict::HypothesisResult::kSupported ? "supported"
@@ -127,8 +122,8 @@ std::vector<Hypothesis> ToReport(const std::vector<verdict::Hypothesis>& hypothe
   return out;
 }
 
-std::vector<Pattern> ToReport(const std::vector<verdict::PatternMatch>& patterns) {
-  std::vector<Pattern> out;
+std::vector<MatchedPattern> ToReport(const std::vector<verdict::PatternMatch>& patterns) {
+  std::vector<MatchedPattern> out;
   for (const verdict::PatternMatch& match : patterns) {
     out.push_back({match.pattern->id, match.pattern->title, match.pattern->explanation, match.pattern->fix,
                    match.evidence});

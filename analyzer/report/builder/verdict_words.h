@@ -12,9 +12,8 @@ namespace plateau::report {
 
 Verdict ToReport(const verdict::Verdict& verdict, const series::RunContext& run);
 std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& verdict);
-std::vector<Hypothesis> ToReport(const std::vector<verdict::Hypothesis>& hypotheses);
-std::vector<Pattern> ToReport(const std::vector<verdict::PatternMatch>& patterns);
-std::optional<Interval> ToReport(const std::optional<verdict::Interval>& interval);
+std::vector<TestedHypothesis> ToReport(const std::vector<verdict::Hypothesis>& hypotheses);
+std::vector<MatchedPattern> ToReport(const std::vector<verdict::PatternMatch>& patterns);
 
 }  // namespace plateau::report
 

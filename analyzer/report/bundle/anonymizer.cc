@@ -76,9 +76,9 @@ void ForEachText(ReportModel& model, Visit visit) {
   each(model.verdict.next_steps);
   for (Forecast& f : model.verdict.forecasts) visit(f.sentence);
   for (Site& s : model.sites) visit(s.evidence);
-  for (Hypothesis& h : model.hypotheses) visit(h.evidence);
-  for (Pattern& p : model.patterns) visit(p.evidence);
-  for (Pool& p : model.pools) visit(p.evidence);
+  for (TestedHypothesis& h : model.hypotheses) visit(h.evidence);
+  for (MatchedPattern& p : model.patterns) visit(p.evidence);
+  for (PoolSummary& p : model.pools) visit(p.evidence);
   for (Process& p : model.processes) {
     visit(p.role);
     visit(p.ending);

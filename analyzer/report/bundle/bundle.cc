@@ -13,9 +13,6 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/bundle/anonymizer.h"
 #include "analyzer/report/bundle/tar_archive.h"
-#include "analyzer/report/text/card.h"
-#include "analyzer/report/page/html_report.h"
-#include "analyzer/report/json/json_report.h"
 #include "analyzer/report/units.h"
 #include "analyzer/verdict/verdict_kind.h"
 
@@ -54,19 +51,17 @@ std::string Markdown(const ReportModel& model, const std::string& card, const Bu
   return absl::StrCat(out, "\n");
 }
 
-std::vector<ArchiveFile> ReportFiles(const ReportModel& model, const BundleOptions& options) {
-  JsonOptions json;
-  json.include_stacks = true;
-  json.indent = -1;
-  const std::string card = WriteCard(model);
+std::vector<ArchiveFile> ReportFiles(const ReportModel& model, const BundleWriters& writers,
+                                     const BundleOptions& options) {
+  const std::string card = writers.card(model);
   return {{"README.md", Markdown(model, card, options)},
           {"card.txt", card},
-          {"report.json", WriteJsonReport(model, json)},
-          {"report.html", WriteHtmlReport(model)}};
+          {"report.json", writers.json(model)},
+          {"report.html", writers.page(model)}};
 }
 
 // What every report of this kind says: the files of one that holds only words that we chose.
-std::string OwnWords(const ReportModel& model, const BundleOptions& options) {
+std::string OwnWords(const ReportModel& model, const BundleWriters& writers, const BundleOptions& options) {
   ReportModel words;
   words.verdict.name = model.verdict.name;
   words.steps.source = model.steps.source;
@@ -74,11 +69,11 @@ std::string OwnWords(const ReportModel& model, const BundleOptions& options) {
   words.recording.python_sample_bytes = model.recording.python_sample_bytes;
   words.recording.sampled_from_seconds = model.recording.sampled_from_seconds;
   words.recording.sources = model.recording.sources;
-  for (const Hypothesis& h : model.hypotheses)
+  for (const TestedHypothesis& h : model.hypotheses)
     words.hypotheses.push_back({.name = h.name, .result = h.result});
-  for (const Pattern& p : model.patterns)
+  for (const MatchedPattern& p : model.patterns)
     words.patterns.push_back({.id = p.id, .title = p.title, .explanation = p.explanation, .fix = p.fix});
-  for (const Pool& p : model.pools) words.pools.push_back({.name = p.name});
+  for (const PoolSummary& p : model.pools) words.pools.push_back({.name = p.name});
   for (const BreakdownItem& b : model.breakdown) words.breakdown.push_back({.name = b.name});
   for (const Phase& p : model.phases) words.phases.push_back({.kind = p.kind});
   for (const Site& site : model.sites) {
@@ -86,7 +81,8 @@ std::string OwnWords(const ReportModel& model, const BundleOptions& options) {
         {.pool = site.pool, .phase = site.phase, .category = site.category, .verdict = site.verdict});
   }
   std::string text;
-  for (const ArchiveFile& file : ReportFiles(words, options)) absl::StrAppend(&text, file.content, "\n");
+  for (const ArchiveFile& file : ReportFiles(words, writers, options))
+    absl::StrAppend(&text, file.content, "\n");
   return text;
 }
 
@@ -105,10 +101,11 @@ std::string KeptNames(const ReportModel& original, const ReportModel& model) {
 
 }  // namespace
 
-absl::StatusOr<Bundle> MakeBundle(const ReportModel& original, const BundleOptions& options) {
-  Anonymizer anonymizer(options.secrets, options.anonymize ? OwnWords(original, options) : "");
+absl::StatusOr<Bundle> MakeBundle(const ReportModel& original, const BundleWriters& writers,
+                                  const BundleOptions& options) {
+  Anonymizer anonymizer(options.secrets, options.anonymize ? OwnWords(original, writers, options) : "");
   const ReportModel model = options.anonymize ? anonymizer.Anonymize(original) : original;
-  std::vector<ArchiveFile> files = ReportFiles(model, options);
+  std::vector<ArchiveFile> files = ReportFiles(model, writers, options);
   Bundle bundle;
   bundle.markdown = files[0].content;
   if (options.anonymize) {
@@ -131,10 +128,10 @@ absl::StatusOr<Bundle> MakeBundle(const ReportModel& original, const BundleOptio
   return bundle;
 }
 
-absl::StatusOr<ReportModel> OpenBundle(absl::string_view archive) {
-  PLATEAU_ASSIGN_OR_RETURN(const std::vector<ArchiveFile> files, UnpackArchive(archive));
-  for (const ArchiveFile& file : files) {
-    if (file.name == "report.json") return ReadJsonReport(file.content);
+absl::StatusOr<std::string> JsonOfBundle(absl::string_view archive) {
+  PLATEAU_ASSIGN_OR_RETURN(std::vector<ArchiveFile> files, UnpackArchive(archive));
+  for (ArchiveFile& file : files) {
+    if (file.name == "report.json") return std::move(file.content);
   }
   return absl::InvalidArgumentError("the archive holds no report.json; it is no bundle of Plateau");
 }

@@ -2,14 +2,18 @@
 //
 //   README.md          what to paste into an issue: the card, the environment, how to open the rest
 //   card.txt           the card
-//   report.json        the whole report with its stack tree, names already resolved; what is read when a
-//   bundle is opened report.html        the page trace/...          the traces themselves, unless left out
+//   report.json        the whole report with its stack tree, names already resolved; read when a bundle is opened
+//   report.html        the page
+//   trace/...          the traces themselves, unless left out
+//
+// The card, the report and the page come from their own rooms: the caller passes the functions that write them.
 //
 // An anonymized bundle holds no traces, because a trace is full of names, and is refused when a name is still
 // found in it.
 #ifndef PLATEAU_ANALYZER_REPORT_BUNDLE_BUNDLE_H_
 #define PLATEAU_ANALYZER_REPORT_BUNDLE_BUNDLE_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +23,13 @@
 #include "analyzer/report/report_model.h"
 
 namespace plateau::report {
+
+// Each writes one file of the bundle. An anonymized bundle asks for a report without names as well.
+struct BundleWriters {
+  std::function<std::string(const ReportModel&)> card;
+  std::function<std::string(const ReportModel&)> json;  // with the stack tree
+  std::function<std::string(const ReportModel&)> page;
+};
 
 struct BundleOptions {
   bool anonymize = false;
@@ -32,10 +43,11 @@ struct Bundle {
   std::string markdown;  // README.md, ready to paste
 };
 
-absl::StatusOr<Bundle> MakeBundle(const ReportModel& model, const BundleOptions& options);
+absl::StatusOr<Bundle> MakeBundle(const ReportModel& model, const BundleWriters& writers,
+                                  const BundleOptions& options);
 
-// The report of a bundle.
-absl::StatusOr<ReportModel> OpenBundle(absl::string_view archive);
+// The text of report.json in a bundle.
+absl::StatusOr<std::string> JsonOfBundle(absl::string_view archive);
 
 // Names of this user and machine: user, host, home directory.
 std::vector<std::string> NamesOfThisMachine();

@@ -107,7 +107,7 @@ std::string Ledger(const ReportModel& model) {
   CsvWriter csv({"time_seconds", "step", "live_bytes", "rss_bytes", "rss_anon_bytes", "rss_file_bytes",
                  "rss_shmem_bytes", "allocator_gap_bytes", "own_bytes", "pinned_bytes", "device_live_bytes",
                  "device_reserved_bytes", "cgroup_bytes", "unexplained_bytes"});
-  for (const LedgerSample& s : model.ledger) {
+  for (const LedgerReading& s : model.ledger) {
     csv.Real(s.time_seconds);
     csv.Real(s.step);
     for (int64_t value : {s.live_bytes, s.rss_bytes, s.rss_anon_bytes, s.rss_file_bytes, s.rss_shmem_bytes,
@@ -160,7 +160,7 @@ std::string Processes(const ReportModel& model) {
 
 std::string Hypotheses(const ReportModel& model) {
   CsvWriter csv({"name", "result", "evidence"});
-  for (const Hypothesis& h : model.hypotheses) {
+  for (const TestedHypothesis& h : model.hypotheses) {
     csv.Text(h.name);
     csv.Text(h.result);
     csv.Text(h.evidence);

@@ -28,19 +28,19 @@ class TraceBuilder {
   }
 
   void AddLedger() {
-    AddCounter("live", &LedgerSample::live_bytes);
-    AddCounter("rss", &LedgerSample::rss_bytes);
-    AddCounter("rss anonymous", &LedgerSample::rss_anon_bytes);
-    AddCounter("rss files", &LedgerSample::rss_file_bytes);
-    AddCounter("rss shared", &LedgerSample::rss_shmem_bytes);
-    AddCounter("allocator gap", &LedgerSample::allocator_gap_bytes);
-    AddCounter("pinned", &LedgerSample::pinned_bytes);
-    AddCounter("device live", &LedgerSample::device_live_bytes);
-    AddCounter("device reserved", &LedgerSample::device_reserved_bytes);
-    AddCounter("cgroup", &LedgerSample::cgroup_bytes);
-    AddCounter("unexplained", &LedgerSample::unexplained_bytes);
+    AddCounter("live", &LedgerReading::live_bytes);
+    AddCounter("rss", &LedgerReading::rss_bytes);
+    AddCounter("rss anonymous", &LedgerReading::rss_anon_bytes);
+    AddCounter("rss files", &LedgerReading::rss_file_bytes);
+    AddCounter("rss shared", &LedgerReading::rss_shmem_bytes);
+    AddCounter("allocator gap", &LedgerReading::allocator_gap_bytes);
+    AddCounter("pinned", &LedgerReading::pinned_bytes);
+    AddCounter("device live", &LedgerReading::device_live_bytes);
+    AddCounter("device reserved", &LedgerReading::device_reserved_bytes);
+    AddCounter("cgroup", &LedgerReading::cgroup_bytes);
+    AddCounter("unexplained", &LedgerReading::unexplained_bytes);
     const uint64_t steps = NewCounter("step", track_trace::CounterDescriptor::UNIT_COUNT);
-    for (const LedgerSample& s : model_.ledger) Count(steps, s.time_seconds, static_cast<int64_t>(s.step));
+    for (const LedgerReading& s : model_.ledger) Count(steps, s.time_seconds, static_cast<int64_t>(s.step));
   }
 
   void AddSites(size_t max_sites) {
@@ -109,13 +109,13 @@ class TraceBuilder {
     event->set_counter_value(value);
   }
 
-  void AddCounter(const char* name, int64_t LedgerSample::*field) {
+  void AddCounter(const char* name, int64_t LedgerReading::*field) {
     if (std::all_of(model_.ledger.begin(), model_.ledger.end(),
-                    [&](const LedgerSample& s) { return s.*field == 0; })) {
+                    [&](const LedgerReading& s) { return s.*field == 0; })) {
       return;
     }
     const uint64_t track = NewCounter(name, track_trace::CounterDescriptor::UNIT_SIZE_BYTES);
-    for (const LedgerSample& s : model_.ledger) Count(track, s.time_seconds, s.*field);
+    for (const LedgerReading& s : model_.ledger) Count(track, s.time_seconds, s.*field);
   }
 
   const ReportModel& model_;

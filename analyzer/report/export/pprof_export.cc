@@ -98,7 +98,7 @@ class ProfileBuilder {
   }
 
   void AddSample(size_t index) {
-    const StackNode& node = model_.stacks[index];
+    const StackTreeNode& node = model_.stacks[index];
     const int64_t values[] = {
         node.retained_count, node.retained_bytes,  StackValue(node, StackMetric::kGrowth),
         node.peak_bytes,     node.temporary_bytes, node.alloc_count,

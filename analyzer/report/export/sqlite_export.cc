@@ -158,7 +158,7 @@ absl::Status InsertStacks(const ReportModel& model, Database& db) {
     PLATEAU_RETURN_IF_ERROR(db.Insert("frames", i, f.function, f.file, f.line, f.module, f.kind));
   }
   for (size_t i = 0; i < model.stacks.size(); ++i) {
-    const StackNode& n = model.stacks[i];
+    const StackTreeNode& n = model.stacks[i];
     const std::optional<int64_t> parent = n.parent < 0 ? std::nullopt : std::optional<int64_t>(n.parent);
     const std::optional<int64_t> site = n.site < 0 ? std::nullopt : std::optional<int64_t>(n.site);
     PLATEAU_RETURN_IF_ERROR(db.Insert("stacks", i, parent, n.frame, site, n.retained_bytes, n.retained_count,
@@ -177,13 +177,13 @@ absl::Status InsertRest(const ReportModel& model, Database& db) {
       {"peak_bytes", t.peak_bytes},         {"temporary_bytes", t.temporary_bytes}};
   for (const auto& [name, value] : totals)
     PLATEAU_RETURN_IF_ERROR(db.Insert("totals", std::string(name), value));
-  for (const LedgerSample& s : model.ledger) {
+  for (const LedgerReading& s : model.ledger) {
     PLATEAU_RETURN_IF_ERROR(db.Insert("ledger", s.time_seconds, s.step, s.live_bytes, s.rss_bytes,
                                       s.rss_anon_bytes, s.rss_file_bytes, s.rss_shmem_bytes,
                                       s.allocator_gap_bytes, s.own_bytes, s.pinned_bytes, s.device_live_bytes,
                                       s.device_reserved_bytes, s.cgroup_bytes, s.unexplained_bytes));
   }
-  for (const Pool& p : model.pools) {
+  for (const PoolSummary& p : model.pools) {
     PLATEAU_RETURN_IF_ERROR(db.Insert("pools", p.name, p.verdict, p.evidence, p.live_bytes, p.peak_bytes,
                                       p.reserved_bytes, p.growth_bytes_per_step));
   }
@@ -194,10 +194,10 @@ absl::Status InsertRest(const ReportModel& model, Database& db) {
                                       p.peak_bytes, p.peak_rss_bytes, p.growth_bytes_per_step,
                                       p.dropped_events));
   }
-  for (const Hypothesis& h : model.hypotheses) {
+  for (const TestedHypothesis& h : model.hypotheses) {
     PLATEAU_RETURN_IF_ERROR(db.Insert("hypotheses", h.name, h.result, h.evidence));
   }
-  for (const Pattern& p : model.patterns) {
+  for (const MatchedPattern& p : model.patterns) {
     PLATEAU_RETURN_IF_ERROR(db.Insert("patterns", p.id, p.title, p.explanation, p.fix, p.evidence));
   }
   for (const BreakdownItem& b : model.breakdown) {

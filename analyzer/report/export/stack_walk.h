@@ -26,7 +26,7 @@ inline std::optional<StackMetric> ParseStackMetric(absl::string_view name) {
 }
 
 // Growth is rounded to whole bytes per step.
-inline int64_t StackValue(const StackNode& node, StackMetric metric) {
+inline int64_t StackValue(const StackTreeNode& node, StackMetric metric) {
   switch (metric) {
     case StackMetric::kRetained:
       return node.retained_bytes;
@@ -43,7 +43,7 @@ inline int64_t StackValue(const StackNode& node, StackMetric metric) {
 }
 
 // Frames of the stack that ends in `node`, leaf first.
-inline std::vector<uint32_t> FramesOf(const std::vector<StackNode>& stacks, size_t node) {
+inline std::vector<uint32_t> FramesOf(const std::vector<StackTreeNode>& stacks, size_t node) {
   std::vector<uint32_t> frames;
   for (auto at = static_cast<int32_t>(node); at >= 0; at = stacks[at].parent)
     frames.push_back(stacks[at].frame);

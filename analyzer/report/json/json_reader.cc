@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -11,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/report/json/json_fields.h"
 #include "analyzer/report/json/json_report.h"
+#include "analyzer/report/model_fields.h"
 
 namespace plateau::report {
 namespace {
@@ -67,7 +68,7 @@ void FromJson(const Json& from, std::optional<Interval>& to) {
     to = Interval{from[0].get<double>(), from[1].get<double>()};
 }
 
-void FromJson(const Json& from, std::optional<TorchCheck>& to) {
+void FromJson(const Json& from, std::optional<TorchComparison>& to) {
   if (from.is_object()) FromJson(from, to.emplace());
 }
 
@@ -152,7 +153,7 @@ void ReadStacks(const Json& j, ReportModel& model, FrameIndex& known) {
     for (size_t i = 0; i < count; ++i) values.at(i).get_to(model.stacks[i].*column.member);
   });
   for (size_t i = 0; i < count; ++i) {
-    const StackNode& node = model.stacks[i];
+    const StackTreeNode& node = model.stacks[i];
     if (node.parent >= static_cast<int32_t>(i) || node.parent < -1 || node.frame >= model.frames.size()) {
       throw std::out_of_range("stack node " + std::to_string(i) + " refers to nothing");
     }

@@ -8,90 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/report/json/json_fields.h"
 #include "analyzer/report/json/json_text.h"
+#include "analyzer/report/model_fields.h"
+#include "analyzer/report/model_json.h"
 
 namespace plateau::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using TextPairs = std::vector<std::pair<std::string, std::string>>;
-
-template <typename Value>
-Json ToJson(const Value& value);
-
-Json ToJson(const Interval& interval) { return Json::array({interval.low, interval.high}); }
-
-template <typename Value>
-Json ToJson(const std::optional<Value>& value) {
-  return value.has_value() ? ToJson(*value) : Json(nullptr);
-}
-
-Json ToJson(const std::vector<EvidenceNumber>& numbers) {
-  Json out = Json::object();
-  for (const EvidenceNumber& number : numbers) out[number.name] = number.value;
-  return out;
-}
-
-Json ToJson(const TextPairs& pairs) {
-  Json out = Json::object();
-  for (const auto& [key, value] : pairs) out[key] = value;
-  return out;
-}
-
-template <typename Row>
-requires HasFields<Row> Json ToJson(const std::vector<Row>& rows) {
-  Json out = Json::array();
-  for (const Row& row : rows) out.push_back(ToJson(row));
-  return out;
-}
-
-template <typename Fields, typename Row>
-void Write(const Fields& fields, const Row& row, Json* out);
-
-template <typename In, typename Value, typename Row>
-void WriteField(const Field<In, Value>& field, const Row& row, Json* out) {
-  (*out)[field.key] = ToJson(row.*field.member);
-}
-
-template <typename In, typename Value, typename Row>
-void WriteField(const Length<In, Value>& field, const Row& row, Json* out) {
-  (*out)[field.key] = (row.*field.member).size();
-}
-
-template <typename In, typename Value, typename Row>
-void WriteField(const Inline<In, Value>& field, const Row& row, Json* out) {
-  Write(FieldsOf<Value>::kAll, row.*field.member, out);
-}
-
-template <typename Fields, typename Row>
-void Write(const Fields& fields, const Row& row, Json* out) {
-  ForEachField(fields, [&](const auto& field) { WriteField(field, row, out); });
-}
-
-template <typename Value>
-Json ToJson(const Value& value) {
-  if constexpr (HasFields<Value>) {
-    Json out = Json::object();
-    Write(FieldsOf<Value>::kAll, value, &out);
-    return out;
-  } else {
-    return Json(value);
-  }
-}
-
-template <typename Fields>
-Json LossesToJson(const Fields& fields, const Losses& losses) {
-  Json out;
-  Write(fields, losses, &out);
-  return out;
-}
-
-Json TotalsToJson(const ReportModel& model) {
-  Json out = ToJson(model.totals);
-  out["leftovers"] = ToJson(model.leftovers);
-  return out;
-}
 
 // The sites are most of a report: they are written as they are met, never all of them as values at once.
 class SiteWriter {
@@ -204,7 +128,7 @@ void AddStacks(const ReportModel& model, JsonText* out) {
   ForEachField(kStackColumns, [&](const auto& column) {
     out->Key(column.key);
     out->BeginRow();
-    for (const StackNode& node : model.stacks) out->Value(node.*column.member);
+    for (const StackTreeNode& node : model.stacks) out->Value(node.*column.member);
     out->EndRow();
   });
   out->End('}');
@@ -212,29 +136,12 @@ void AddStacks(const ReportModel& model, JsonText* out) {
 
 }  // namespace
 
-nlohmann::ordered_json SummaryToJson(const ReportModel& model) {
-  Json out;
-  out["schema"] = kReportSchema;
-  out["tool_version"] = model.tool_version;
-  out["verdict"] = model.verdict.name;
-  out["headline"] = ToJson(model.verdict);
-  out["recording"] = ToJson(model.recording);
-  out["steps"] = ToJson(model.steps);
-  out["totals"] = TotalsToJson(model);
-  out["drops"] = LossesToJson(kDropFields, model.losses);
-  out["damage"] = LossesToJson(kDamageFields, model.losses);
-  Write(kSummaryFields, model, &out);
-  return out;
-}
-
-// About; one with a deeper stack or a longer curve takes what others leave.
+// Room for one site, about: one with a deeper stack or a longer curve takes what others leave.
 constexpr size_t kMostBytesOfASite = 8192;
 
 std::string WriteJsonReport(const ReportModel& model, const JsonOptions& options) {
   Json first = SummaryToJson(model);
-  first["ledger"] = ToJson(model.ledger);
-  first["axis"] = {{"steps", model.axis_steps}, {"seconds", model.axis_seconds}};
-  first["tensors"] = ToJson(model.tensors);
+  AddCurvesToJson(model, &first);
   JsonText out(options.indent);
   out.Begin('{');
   for (const auto& [key, value] : first.items()) {

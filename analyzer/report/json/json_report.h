@@ -5,16 +5,15 @@
 #ifndef PLATEAU_ANALYZER_REPORT_JSON_JSON_REPORT_H_
 #define PLATEAU_ANALYZER_REPORT_JSON_JSON_REPORT_H_
 
-#include <nlohmann/json.hpp>
+#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "analyzer/report/model_json.h"
 #include "analyzer/report/report_model.h"
 
 namespace plateau::report {
-
-inline constexpr char kReportSchema[] = "plateau-report/1";
 
 struct JsonOptions {
   size_t max_sites = 0;         // 0: all
@@ -22,9 +21,6 @@ struct JsonOptions {
   bool include_stacks = false;  // the stack tree and its frames, for a report that is opened again
   int indent = 2;               // -1: one line
 };
-
-// All but the ledger, the series axis and the sites: what is small whatever the recording.
-nlohmann::ordered_json SummaryToJson(const ReportModel& model);
 
 std::string WriteJsonReport(const ReportModel& model, const JsonOptions& options = {});
 

@@ -9,13 +9,13 @@ namespace {
 
 constexpr int kMetrics = 4;
 
-std::array<double, kMetrics> Metrics(const StackNode& node) {
+std::array<double, kMetrics> Metrics(const StackTreeNode& node) {
   return {std::fabs(static_cast<double>(node.retained_bytes)), std::fabs(node.growth_bytes_per_step),
           std::fabs(static_cast<double>(node.peak_bytes)),
           std::fabs(static_cast<double>(node.temporary_bytes))};
 }
 
-void AddValues(StackNode& to, const StackNode& from) {
+void AddValues(StackTreeNode& to, const StackTreeNode& from) {
   to.retained_bytes += from.retained_bytes;
   to.retained_count += from.retained_count;
   to.growth_bytes_per_step += from.growth_bytes_per_step;
@@ -27,7 +27,7 @@ void AddValues(StackNode& to, const StackNode& from) {
 
 // The largest share, over the metrics, of the whole that a node and what is below it have. Never less than a
 // child's.
-std::vector<double> LargestShares(const std::vector<StackNode>& stacks) {
+std::vector<double> LargestShares(const std::vector<StackTreeNode>& stacks) {
   std::vector<std::array<double, kMetrics>> sums(stacks.size());
   std::array<double, kMetrics> whole{};
   for (size_t i = stacks.size(); i-- > 0;) {
@@ -49,9 +49,9 @@ std::vector<double> LargestShares(const std::vector<StackNode>& stacks) {
 
 }  // namespace
 
-std::vector<LedgerSample> ThinLedger(const std::vector<LedgerSample>& ledger, size_t max_rows) {
+std::vector<LedgerReading> ThinLedger(const std::vector<LedgerReading>& ledger, size_t max_rows) {
   if (ledger.size() <= max_rows || max_rows < 4) return ledger;
-  std::vector<LedgerSample> out = {ledger.front()};
+  std::vector<LedgerReading> out = {ledger.front()};
   const size_t inner = ledger.size() - 2;
   const size_t buckets = (max_rows - 2) / 2;
   for (size_t b = 0; b < buckets; ++b) {
@@ -59,7 +59,7 @@ std::vector<LedgerSample> ThinLedger(const std::vector<LedgerSample>& ledger, si
     const auto to = ledger.begin() + 1 + (b + 1) * inner / buckets;
     if (from == to) continue;
     auto [low, high] = std::minmax_element(
-        from, to, [](const LedgerSample& x, const LedgerSample& y) { return x.rss_bytes < y.rss_bytes; });
+        from, to, [](const LedgerReading& x, const LedgerReading& y) { return x.rss_bytes < y.rss_bytes; });
     if (high < low) std::swap(low, high);
     out.push_back(*low);
     if (low != high) out.push_back(*high);
@@ -94,8 +94,8 @@ std::vector<int64_t> LastOfBuckets(const std::vector<int64_t>& values, const std
   return out;
 }
 
-std::vector<StackNode> PruneStacks(const std::vector<StackNode>& stacks, size_t max_nodes,
-                                   uint32_t smaller_frame) {
+std::vector<StackTreeNode> PruneStacks(const std::vector<StackTreeNode>& stacks, size_t max_nodes,
+                                       uint32_t smaller_frame) {
   if (stacks.size() <= max_nodes) return stacks;
   const std::vector<double> shares = LargestShares(stacks);
   // Half of the room is for nodes, half for the "smaller stacks" below them.
@@ -107,14 +107,14 @@ std::vector<StackNode> PruneStacks(const std::vector<StackNode>& stacks, size_t 
   for (double share : shares) above += share > threshold;
   size_t ties = keep - above;  // equal shares are taken in order, parents first
 
-  std::vector<StackNode> out;
+  std::vector<StackTreeNode> out;
   std::vector<int32_t> new_index(stacks.size(),
                                  -1);  // of the node itself when kept, else of its "smaller" stand-in
   std::vector<int32_t> smaller_of;     // per new node, its stand-in child or -1
   std::vector<bool> kept(stacks.size(), false);
   int32_t smaller_root = -1;
   for (size_t i = 0; i < stacks.size(); ++i) {
-    const StackNode& node = stacks[i];
+    const StackTreeNode& node = stacks[i];
     const bool parent_kept = node.parent < 0 || kept[node.parent];
     bool stay = parent_kept && shares[i] > threshold;
     if (!stay && parent_kept && shares[i] == threshold && ties > 0) {

@@ -13,7 +13,7 @@ namespace plateau::report {
 
 // At most `max_rows` whole rows (never averages, so that each row still adds up): the first, the last, and
 // the lowest and highest RSS of each stretch in between, in order.
-std::vector<LedgerSample> ThinLedger(const std::vector<LedgerSample>& ledger, size_t max_rows);
+std::vector<LedgerReading> ThinLedger(const std::vector<LedgerReading>& ledger, size_t max_rows);
 
 // Buckets of neighbours: entry i covers source entries [starts[i], starts[i+1]); at most `max_points` of
 // them.
@@ -26,8 +26,8 @@ std::vector<int64_t> LastOfBuckets(const std::vector<int64_t>& values, const std
 // A tree of at most `max_nodes` nodes with the same sums. What is dropped from below a node becomes one child
 // of it whose frame is `smaller_frame`. The nodes that matter most in any of the metrics stay. Indices in the
 // result are new, parents first.
-std::vector<StackNode> PruneStacks(const std::vector<StackNode>& stacks, size_t max_nodes,
-                                   uint32_t smaller_frame);
+std::vector<StackTreeNode> PruneStacks(const std::vector<StackTreeNode>& stacks, size_t max_nodes,
+                                       uint32_t smaller_frame);
 
 }  // namespace plateau::report
 

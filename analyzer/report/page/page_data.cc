@@ -9,8 +9,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/report/model_json.h"
 #include "analyzer/report/page/downsample.h"
-#include "analyzer/report/json/json_report.h"
 
 namespace plateau::report {
 namespace {
@@ -20,36 +20,36 @@ using Json = nlohmann::ordered_json;
 // Three digits after the point are plenty for steps and seconds, and keep the page small.
 double Rounded(double value) { return std::round(value * 1000) / 1000; }
 
-Json LedgerColumns(const std::vector<LedgerSample>& rows) {
+Json LedgerColumns(const std::vector<LedgerReading>& rows) {
   Json out = Json::object();
   Json step = Json::array(), time = Json::array();
-  for (const LedgerSample& row : rows) {
+  for (const LedgerReading& row : rows) {
     step.push_back(Rounded(row.step));
     time.push_back(Rounded(row.time_seconds));
   }
   out["step"] = std::move(step);
   out["time"] = std::move(time);
-  auto column = [&](const char* name, int64_t LedgerSample::*field) {
-    if (std::all_of(rows.begin(), rows.end(), [&](const LedgerSample& row) { return row.*field == 0; }))
+  auto column = [&](const char* name, int64_t LedgerReading::*field) {
+    if (std::all_of(rows.begin(), rows.end(), [&](const LedgerReading& row) { return row.*field == 0; }))
       return;
     Json values = Json::array();
-    for (const LedgerSample& row : rows) values.push_back(row.*field);
+    for (const LedgerReading& row : rows) values.push_back(row.*field);
     out[name] = std::move(values);
   };
-  column("live", &LedgerSample::live_bytes);
-  column("rss", &LedgerSample::rss_bytes);
-  column("anon", &LedgerSample::rss_anon_bytes);
-  column("file", &LedgerSample::rss_file_bytes);
-  column("shmem", &LedgerSample::rss_shmem_bytes);
-  column("gap", &LedgerSample::allocator_gap_bytes);
-  column("own", &LedgerSample::own_bytes);
-  column("pinned", &LedgerSample::pinned_bytes);
-  column("device_live", &LedgerSample::device_live_bytes);
-  column("device_reserved", &LedgerSample::device_reserved_bytes);
-  column("cgroup", &LedgerSample::cgroup_bytes);
-  column("unexplained", &LedgerSample::unexplained_bytes);
-  column("tensors", &LedgerSample::tensor_bytes);
-  column("tensor_count", &LedgerSample::tensor_count);
+  column("live", &LedgerReading::live_bytes);
+  column("rss", &LedgerReading::rss_bytes);
+  column("anon", &LedgerReading::rss_anon_bytes);
+  column("file", &LedgerReading::rss_file_bytes);
+  column("shmem", &LedgerReading::rss_shmem_bytes);
+  column("gap", &LedgerReading::allocator_gap_bytes);
+  column("own", &LedgerReading::own_bytes);
+  column("pinned", &LedgerReading::pinned_bytes);
+  column("device_live", &LedgerReading::device_live_bytes);
+  column("device_reserved", &LedgerReading::device_reserved_bytes);
+  column("cgroup", &LedgerReading::cgroup_bytes);
+  column("unexplained", &LedgerReading::unexplained_bytes);
+  column("tensors", &LedgerReading::tensor_bytes);
+  column("tensor_count", &LedgerReading::tensor_count);
   return out;
 }
 
@@ -240,12 +240,12 @@ Json SeriesToJson(const ReportModel& model, const std::vector<size_t>& shown, co
 Json StacksToJson(const ReportModel& model, const std::vector<size_t>& shown, const PageLimits& limits,
                   FrameTable& frames) {
   const auto smaller = static_cast<uint32_t>(model.frames.size());
-  const std::vector<StackNode> nodes = PruneStacks(model.stacks, limits.stack_nodes, smaller);
+  const std::vector<StackTreeNode> nodes = PruneStacks(model.stacks, limits.stack_nodes, smaller);
   std::vector<int> row_of(model.sites.size(), -1);
   for (size_t row = 0; row < shown.size(); ++row) row_of[shown[row]] = static_cast<int>(row);
   Json parent = Json::array(), frame = Json::array(), site = Json::array(), retained = Json::array(),
        growth = Json::array(), peak = Json::array(), temporary = Json::array();
-  for (const StackNode& node : nodes) {
+  for (const StackTreeNode& node : nodes) {
     parent.push_back(node.parent);
     frame.push_back(frames.Index(node.frame));
     const bool known = node.site >= 0 && static_cast<size_t>(node.site) < row_of.size();
@@ -269,7 +269,7 @@ nlohmann::ordered_json BuildPageData(const ReportModel& model, const PageLimits&
   out["ledger"] = LedgerColumns(ThinLedger(model.ledger, limits.ledger_rows));
   out["ledger_readings"] = model.ledger.size();
   out["gap_estimated"] = std::any_of(model.ledger.begin(), model.ledger.end(),
-                                     [](const LedgerSample& s) { return s.allocator_gap_is_estimated; });
+                                     [](const LedgerReading& s) { return s.allocator_gap_is_estimated; });
   out["series"] = SeriesToJson(model, shown, limits);
   out["sites"] = SitesToJson(model.sites, shown, frames);
   out["rest"] = RestOfSites(model, shown);

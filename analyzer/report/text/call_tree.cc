@@ -10,7 +10,7 @@
 namespace plateau::report {
 namespace {
 
-double ValueOf(const StackNode& node, TreeMetric metric) {
+double ValueOf(const StackTreeNode& node, TreeMetric metric) {
   switch (metric) {
     case TreeMetric::kRetained:
       return static_cast<double>(node.retained_bytes);
@@ -33,7 +33,7 @@ class TreeWriter {
         sums_(model.stacks.size()),
         children_(model.stacks.size() + 1) {
     for (size_t i = model.stacks.size(); i-- > 0;) {
-      const StackNode& node = model.stacks[i];
+      const StackTreeNode& node = model.stacks[i];
       sums_[i] += ValueOf(node, options.metric);
       if (node.parent >= 0)
         sums_[node.parent] += sums_[i];

@@ -112,8 +112,8 @@ class Card {
   void Curves() {
     if (model_.ledger.empty()) return;
     std::vector<double> live, rss;
-    const LedgerSample* last = &model_.ledger.back();
-    for (const LedgerSample& s : model_.ledger) {
+    const LedgerReading* last = &model_.ledger.back();
+    for (const LedgerReading& s : model_.ledger) {
       if (s.step < 1 && model_.ledger.back().step >= 2) continue;  // before training started
       live.push_back(static_cast<double>(s.live_bytes));
       rss.push_back(static_cast<double>(s.rss_bytes));
@@ -234,7 +234,7 @@ class Card {
 
   void RuledOut() {
     std::vector<std::string> names;
-    for (const Hypothesis& h : model_.hypotheses) {
+    for (const TestedHypothesis& h : model_.hypotheses) {
       if (h.result == "ruled out" || h.result == "ruled_out") names.push_back(h.name);
     }
     if (names.empty()) return;
@@ -251,7 +251,7 @@ class Card {
   void Next() {
     // Advice for the verdict first, then what else was recognised.
     std::vector<std::string> lines = model_.verdict.next_steps;
-    for (const Pattern& p : model_.patterns) {
+    for (const MatchedPattern& p : model_.patterns) {
       std::string line = absl::StrCat(p.title, " (", p.id, "): ", p.fix);
       if (!absl::c_linear_search(lines, line)) lines.push_back(std::move(line));
     }

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "analyzer/report/text/text_grid.h"
+#include "analyzer/report/text_grid.h"
 #include "analyzer/report/units.h"
 
 namespace plateau::report {
@@ -31,7 +31,7 @@ void AppendWrapped(const std::string& sentence, const TextOptions& text, std::st
 
 std::string TorchCheckSentence(const Device& device) {
   if (!device.torch_check) return "";
-  const TorchCheck& c = *device.torch_check;
+  const TorchComparison& c = *device.torch_check;
   std::string out = absl::StrCat(DeviceName(device.device), ": torch's own totals were compared at ",
                                  HumanCount(c.compared), " blocks: ");
   if (c.mismatches == 0) {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/report/text/device_text.h"
-#include "analyzer/report/text/text_grid.h"
+#include "analyzer/report/text_grid.h"
 #include "analyzer/report/units.h"
 
 namespace plateau::report {
@@ -34,7 +34,7 @@ std::string Breakdown(const ReportModel& model, const TextOptions& text) {
 std::string Hypotheses(const ReportModel& model, const TextOptions& text) {
   if (model.hypotheses.empty()) return "";
   std::string out = Heading("Hypotheses", text);
-  for (const Hypothesis& h : model.hypotheses) {
+  for (const TestedHypothesis& h : model.hypotheses) {
     const std::string start = absl::StrFormat("%-22s %-11s ", Printable(h.name), Printable(h.result));
     const std::vector<std::string> lines =
         WrapText(Printable(h.evidence), text.columns - DisplayWidth(start));
@@ -48,32 +48,32 @@ std::string Hypotheses(const ReportModel& model, const TextOptions& text) {
 std::string Ledger(const ReportModel& model, const TextOptions& text) {
   if (model.ledger.empty()) return "";
   auto first = std::find_if(model.ledger.begin(), model.ledger.end(),
-                            [](const LedgerSample& s) { return s.step >= 1; });
+                            [](const LedgerReading& s) { return s.step >= 1; });
   if (first == model.ledger.end()) first = model.ledger.begin();
-  const LedgerSample& last = model.ledger.back();
+  const LedgerReading& last = model.ledger.back();
   TextGrid grid({{"", false},
                  {absl::StrCat("step ", HumanStep(first->step))},
                  {absl::StrCat("step ", HumanStep(last.step))},
                  {"change"}});
-  auto row = [&](const char* name, int64_t LedgerSample::*field, bool always = false) {
+  auto row = [&](const char* name, int64_t LedgerReading::*field, bool always = false) {
     const int64_t from = (*first).*field, to = last.*field;
     if (from == 0 && to == 0 && !always) return;
     grid.Add({name, FormatBytes(from), FormatBytes(to),
               absl::StrCat(to > from ? "+" : "", FormatBytes(to - from))});
   };
-  row("live", &LedgerSample::live_bytes, true);
+  row("live", &LedgerReading::live_bytes, true);
   const bool is_estimated = first->allocator_gap_is_estimated || last.allocator_gap_is_estimated;
-  row(is_estimated ? "allocator gap, estimated" : "allocator gap", &LedgerSample::allocator_gap_bytes, true);
-  row("files", &LedgerSample::rss_file_bytes);
-  row("shared", &LedgerSample::rss_shmem_bytes);
-  row("Plateau itself", &LedgerSample::own_bytes);
-  row("unexplained", &LedgerSample::unexplained_bytes, true);
+  row(is_estimated ? "allocator gap, estimated" : "allocator gap", &LedgerReading::allocator_gap_bytes, true);
+  row("files", &LedgerReading::rss_file_bytes);
+  row("shared", &LedgerReading::rss_shmem_bytes);
+  row("Plateau itself", &LedgerReading::own_bytes);
+  row("unexplained", &LedgerReading::unexplained_bytes, true);
   grid.AddRule();
-  row("RSS", &LedgerSample::rss_bytes, true);
-  row("pinned", &LedgerSample::pinned_bytes);
-  row("device live", &LedgerSample::device_live_bytes);
-  row("device reserved", &LedgerSample::device_reserved_bytes);
-  row("cgroup", &LedgerSample::cgroup_bytes);
+  row("RSS", &LedgerReading::rss_bytes, true);
+  row("pinned", &LedgerReading::pinned_bytes);
+  row("device live", &LedgerReading::device_live_bytes);
+  row("device reserved", &LedgerReading::device_reserved_bytes);
+  row("cgroup", &LedgerReading::cgroup_bytes);
   return absl::StrCat(Heading("Ledger", text), grid.Write(text.columns));
 }
 
@@ -113,7 +113,7 @@ std::string Processes(const ReportModel& model, const TextOptions& text) {
   std::string out;
   if (model.pools.size() > 1) {
     TextGrid grid({{"Pool", false}, {"verdict", false}, {"live"}, {"peak"}, {"growth"}});
-    for (const Pool& p : model.pools) {
+    for (const PoolSummary& p : model.pools) {
       grid.Add({p.name, p.verdict, FormatBytes(p.live_bytes), FormatBytes(p.peak_bytes),
                 RateOrDash(p.growth_bytes_per_step)});
     }
@@ -158,7 +158,7 @@ std::string Recording(const ReportModel& model, const TextOptions& text) {
 }  // namespace
 
 std::string WriteSiteTable(const ReportModel& model, const TableOptions& options, const TextOptions& text) {
-  const SiteTable table = BuildSiteTable(model, options);
+  const SiteListing table = ListSites(model, options);
   TextGrid grid({{.title = options.group == Grouping::kSite ? "Site" : "Group", .right = false},
                  {.title = "retained"},
                  {.title = "growth/step"},

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "analyzer/report/report_model.h"
-#include "analyzer/report/text/site_table.h"
+#include "analyzer/report/site_listing.h"
 
 namespace plateau::report {
 

@@ -26,10 +26,10 @@ TEST(ReportModelTest, OneByteTooManyIsNamed) {
 TEST(ReportModelTest, SortingKeepsStacksWithTheirSites) {
   ReportModel model = LeakModel();
   std::vector<std::string> before;
-  for (const StackNode& node : model.stacks)
+  for (const StackTreeNode& node : model.stacks)
     before.push_back(node.site < 0 ? "" : model.sites[node.site].site);
   std::reverse(model.sites.begin(), model.sites.end());
-  for (StackNode& node : model.stacks) {
+  for (StackTreeNode& node : model.stacks) {
     if (node.site >= 0) node.site = static_cast<int32_t>(model.sites.size()) - 1 - node.site;
   }
   SortSites(model);

@@ -13,8 +13,8 @@ TEST(UnitsTest, CountsHaveSeparators) {
 }
 
 TEST(UnitsTest, IntervalsShareTheUnitOfTheLargerEnd) {
-  EXPECT_EQ(HumanByteInterval({1.1 * 1048576, 1.3 * 1048576}), "1.10-1.30 MiB");
-  EXPECT_EQ(HumanByteInterval({-1048576, 1048576}), "-1.00 to 1.00 MiB");
+  EXPECT_EQ(FormatByteInterval({1.1 * 1048576, 1.3 * 1048576}), "1.10-1.30 MiB");
+  EXPECT_EQ(FormatByteInterval({-1048576, 1048576}), "-1.00 to 1.00 MiB");
 }
 
 TEST(UnitsTest, SparklineShowsThePeakOfEachStretch) {

@@ -31,9 +31,9 @@ ReportModel Build(std::string_view text) {
 // The functions of the stack that holds so many bytes, root first.
 std::vector<std::string> StackHolding(const ReportModel& model, int64_t bytes) {
   std::vector<std::string> functions;
-  for (const StackNode& leaf : model.stacks) {
+  for (const StackTreeNode& leaf : model.stacks) {
     if (leaf.retained_bytes != bytes) continue;
-    const StackNode* node = &leaf;
+    const StackTreeNode* node = &leaf;
     while (true) {
       functions.insert(functions.begin(), model.frames[node->frame].function);
       if (node->parent < 0) return functions;

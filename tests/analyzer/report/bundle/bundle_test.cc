@@ -11,6 +11,8 @@
 #include "analyzer/report/bundle/anonymizer.h"
 #include "analyzer/report/bundle/tar_archive.h"
 #include "analyzer/report/json/json_report.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/text/card.h"
 #include "tests/support/report_fixtures.h"
 
 namespace plateau::report {
@@ -18,6 +20,25 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+
+const BundleWriters& Writers() {
+  static const BundleWriters writers = {
+      .card = [](const ReportModel& model) { return WriteCard(model); },
+      .json =
+          [](const ReportModel& model) {
+            JsonOptions options;
+            options.include_stacks = true;
+            return WriteJsonReport(model, options);
+          },
+      .page = [](const ReportModel& model) { return WriteHtmlReport(model); }};
+  return writers;
+}
+
+absl::StatusOr<ReportModel> OpenBundle(absl::string_view archive) {
+  const absl::StatusOr<std::string> json = JsonOfBundle(archive);
+  if (!json.ok()) return json.status();
+  return ReadJsonReport(*json);
+}
 
 // A leak in somebody's private project.
 ReportModel PrivateModel() {
@@ -80,7 +101,7 @@ TEST(TarArchiveTest, DamageAndTricksAreRefused) {
 
 TEST(BundleTest, OpensToTheSameReport) {
   const ReportModel model = LeakModel();
-  const absl::StatusOr<Bundle> bundle = MakeBundle(model, {});
+  const absl::StatusOr<Bundle> bundle = MakeBundle(model, Writers(), {});
   ASSERT_TRUE(bundle.ok()) << bundle.status();
   const absl::StatusOr<ReportModel> again = OpenBundle(bundle->archive);
   ASSERT_TRUE(again.ok()) << again.status();
@@ -98,11 +119,12 @@ TEST(BundleTest, TracesAreTakenAlongAndMissingOnesNamed) {
   std::ofstream(path) << "trace bytes";
   BundleOptions options;
   options.trace_paths = {path};
-  const std::vector<ArchiveFile> files = UnpackArchive(MakeBundle(LeakModel(), options)->archive).value();
+  const std::vector<ArchiveFile> files =
+      UnpackArchive(MakeBundle(LeakModel(), Writers(), options)->archive).value();
   EXPECT_EQ(files.back().content, "trace bytes");
   EXPECT_TRUE(absl::StartsWith(files.back().name, "trace/"));
   std::remove(path.c_str());
-  EXPECT_THAT(std::string(MakeBundle(LeakModel(), options).status().message()), HasSubstr(path));
+  EXPECT_THAT(std::string(MakeBundle(LeakModel(), Writers(), options).status().message()), HasSubstr(path));
 }
 
 TEST(BundleTest, AnonymizedHoldsNoOriginalNameInAnyByte) {
@@ -110,7 +132,7 @@ TEST(BundleTest, AnonymizedHoldsNoOriginalNameInAnyByte) {
   options.anonymize = true;
   options.secrets = {"margaret", "gpu-box-7"};
   options.trace_paths = {"/nonexistent"};  // not even looked at
-  const absl::StatusOr<Bundle> bundle = MakeBundle(PrivateModel(), options);
+  const absl::StatusOr<Bundle> bundle = MakeBundle(PrivateModel(), Writers(), options);
   ASSERT_TRUE(bundle.ok()) << bundle.status();
   const std::vector<ArchiveFile> files = UnpackArchive(bundle->archive).value();
   for (const ArchiveFile& file : files) {
@@ -157,7 +179,7 @@ TEST(BundleTest, NamesThatAreOurOwnWordsDoNotStopABundle) {
   BundleOptions options;
   options.anonymize = true;
   options.secrets = {"margaret", "gpu-box-7", "max", "tom"};
-  const absl::StatusOr<Bundle> bundle = MakeBundle(model, options);
+  const absl::StatusOr<Bundle> bundle = MakeBundle(model, Writers(), options);
   ASSERT_TRUE(bundle.ok()) << bundle.status();
   const ReportModel opened = OpenBundle(bundle->archive).value();
   for (const Site& site : opened.sites) {

@@ -17,8 +17,8 @@
 #include "analyzer/report/export/sqlite_export.h"
 #include "analyzer/report/export/stack_text_export.h"
 #include "analyzer/report/export/track_trace.pb.h"
-#include "analyzer/report/page/html_report.h"
 #include "analyzer/report/json/json_report.h"
+#include "analyzer/report/page/html_report.h"
 #include "analyzer/report/text/text_report.h"
 #include "analyzer/report/units.h"
 #include "tests/support/report_fixtures.h"
@@ -152,7 +152,7 @@ TEST(PprofExportTest, EveryReferenceIsDefined) {
 TEST(FoldedExportTest, OneLinePerStackAndNothingBreaksIt) {
   const ReportModel model = HostileModel();
   int64_t sum = 0, expected = 0;
-  for (const StackNode& node : model.stacks) expected += std::max<int64_t>(0, node.retained_bytes);
+  for (const StackTreeNode& node : model.stacks) expected += std::max<int64_t>(0, node.retained_bytes);
   for (absl::string_view line :
        absl::StrSplit(WriteFolded(model, StackMetric::kRetained), '\n', absl::SkipEmpty())) {
     const size_t space = line.rfind(' ');

@@ -10,7 +10,7 @@ namespace plateau::report {
 namespace {
 
 TEST(ThinLedgerTest, KeepsEndsExtremesAndWholeRows) {
-  std::vector<LedgerSample> ledger(10000);
+  std::vector<LedgerReading> ledger(10000);
   for (size_t i = 0; i < ledger.size(); ++i) {
     ledger[i].step = static_cast<double>(i);
     ledger[i].rss_bytes = 1000 + static_cast<int64_t>(i % 7);
@@ -18,7 +18,7 @@ TEST(ThinLedgerTest, KeepsEndsExtremesAndWholeRows) {
   }
   ledger[5432].rss_bytes = 999999;
   ledger[5432].live_bytes = 999998;
-  const std::vector<LedgerSample> thin = ThinLedger(ledger, 200);
+  const std::vector<LedgerReading> thin = ThinLedger(ledger, 200);
   EXPECT_LE(thin.size(), 200u);
   EXPECT_EQ(thin.front().step, 0);
   EXPECT_EQ(thin.back().step, 9999);
@@ -34,7 +34,7 @@ TEST(ThinLedgerTest, KeepsEndsExtremesAndWholeRows) {
 }
 
 TEST(ThinLedgerTest, ShortLedgerIsLeftAlone) {
-  EXPECT_EQ(ThinLedger(std::vector<LedgerSample>(5), 2000).size(), 5u);
+  EXPECT_EQ(ThinLedger(std::vector<LedgerReading>(5), 2000).size(), 5u);
   EXPECT_TRUE(ThinLedger({}, 2000).empty());
 }
 
@@ -51,9 +51,9 @@ TEST(BucketsTest, SumsAddUpAndLevelsAreTheLast) {
   EXPECT_TRUE(SumBuckets({}, BucketStarts(0, 10)).empty());
 }
 
-StackNode Sum(const std::vector<StackNode>& stacks) {
-  StackNode sum;
-  for (const StackNode& node : stacks) {
+StackTreeNode Sum(const std::vector<StackTreeNode>& stacks) {
+  StackTreeNode sum;
+  for (const StackTreeNode& node : stacks) {
     sum.retained_bytes += node.retained_bytes;
     sum.retained_count += node.retained_count;
     sum.peak_bytes += node.peak_bytes;
@@ -68,9 +68,9 @@ TEST(PruneStacksTest, StaysSmallAndAddsUp) {
   const ReportModel model = BigModel(50, 20000);
   for (size_t limit : {10u, 100u, 5000u}) {
     const auto smaller = static_cast<uint32_t>(model.frames.size());
-    const std::vector<StackNode> pruned = PruneStacks(model.stacks, limit, smaller);
+    const std::vector<StackTreeNode> pruned = PruneStacks(model.stacks, limit, smaller);
     EXPECT_LE(pruned.size(), limit + 1);
-    const StackNode sum = Sum(pruned);
+    const StackTreeNode sum = Sum(pruned);
     EXPECT_EQ(sum.retained_bytes, model.totals.retained_bytes);
     EXPECT_EQ(sum.retained_count, model.totals.retained_count);
     EXPECT_EQ(sum.peak_bytes, model.totals.peak_bytes);
@@ -82,15 +82,15 @@ TEST(PruneStacksTest, StaysSmallAndAddsUp) {
 }
 
 TEST(PruneStacksTest, LargestStacksStayAndTheRestHasAName) {
-  std::vector<StackNode> stacks = {{.parent = -1, .frame = 0}};
+  std::vector<StackTreeNode> stacks = {{.parent = -1, .frame = 0}};
   for (int i = 0; i < 100; ++i) {
     stacks.push_back(
         {.parent = 0, .frame = static_cast<uint32_t>(i + 1), .retained_bytes = i == 42 ? 1000000 : 1});
   }
-  const std::vector<StackNode> pruned = PruneStacks(stacks, 6, 777);
+  const std::vector<StackTreeNode> pruned = PruneStacks(stacks, 6, 777);
   bool large = false;
   int64_t smaller = 0;
-  for (const StackNode& node : pruned) {
+  for (const StackTreeNode& node : pruned) {
     large |= node.frame == 43;
     if (node.frame == 777) smaller += node.retained_bytes;
   }

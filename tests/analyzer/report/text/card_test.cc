@@ -63,7 +63,7 @@ TEST(CardTest, NoEscapesUnlessAskedAndNoneFromTheRecording) {
 
 TEST(CardTest, CurvesEndWithTheTraining) {
   ReportModel model = LeakModel();
-  LedgerSample exit = model.ledger.back();  // the same step, memory already given back
+  LedgerReading exit = model.ledger.back();  // the same step, memory already given back
   exit.live_bytes = 1 << 20;
   exit.rss_bytes = 2 << 20;
   model.ledger.push_back(exit);
@@ -109,7 +109,7 @@ TEST(CardTest, WhatExactModeSampledIsSaid) {
 TEST(CardTest, GapOfAnAllocatorThatWasNotAskedIsMarked) {
   ReportModel model = LeakModel();
   EXPECT_THAT(WriteCard(model), HasSubstr("gap 57.2 MiB"));
-  for (LedgerSample& sample : model.ledger) sample.allocator_gap_is_estimated = true;
+  for (LedgerReading& sample : model.ledger) sample.allocator_gap_is_estimated = true;
   EXPECT_THAT(WriteCard(model), HasSubstr("gap ~57.2 MiB"));
   EXPECT_THAT(WriteTextReport(model, {}, {}), HasSubstr("allocator gap, estimated"));
 }

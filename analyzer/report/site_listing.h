@@ -4,9 +4,9 @@
 //   options.group = Grouping::kFile;
 //   options.sort = SortKey::kGrowth;
 //   options.filter.path_glob = "src/*.py";
-//   const SiteTable table = BuildSiteTable(model, options);
-#ifndef PLATEAU_ANALYZER_REPORT_TEXT_SITE_TABLE_H_
-#define PLATEAU_ANALYZER_REPORT_TEXT_SITE_TABLE_H_
+//   const SiteListing table = ListSites(model, options);
+#ifndef PLATEAU_ANALYZER_REPORT_SITE_LISTING_H_
+#define PLATEAU_ANALYZER_REPORT_SITE_LISTING_H_
 
 #include <cstdint>
 #include <optional>
@@ -69,15 +69,15 @@ struct TableRow {
 };
 
 // rows + rest add up to total, which is the model's.
-struct SiteTable {
+struct SiteListing {
   std::vector<TableRow> rows;
   std::vector<TableRow>
       rest;  // "[12 more rows]", "[suppressed]", "[filtered out]", and the model's leftovers
   TableRow total;
 };
 
-SiteTable BuildSiteTable(const ReportModel& model, const TableOptions& options);
+SiteListing ListSites(const ReportModel& model, const TableOptions& options);
 
 }  // namespace plateau::report
 
-#endif  // PLATEAU_ANALYZER_REPORT_TEXT_SITE_TABLE_H_
+#endif  // PLATEAU_ANALYZER_REPORT_SITE_LISTING_H_

@@ -1,11 +1,11 @@
-// The fields of the JSON report, one list per row of the model: the writer and the reader both go through it,
-// so that what is written is what is read, in the order of the list.
+// The fields of the model under the keys they have in JSON, one list per row of the model: the writer and the
+// reader both go through it, so that what is written is what is read, in the order of the list.
 //
 //   ForEachField(FieldsOf<Pool>::kAll, [&](const auto& field) { Write(field, pool, &out); });
 //
 // Fields are only ever added (see json_report.h). docs/report-json.md says what each of them means.
-#ifndef PLATEAU_ANALYZER_REPORT_JSON_JSON_FIELDS_H_
-#define PLATEAU_ANALYZER_REPORT_JSON_JSON_FIELDS_H_
+#ifndef PLATEAU_ANALYZER_REPORT_MODEL_FIELDS_H_
+#define PLATEAU_ANALYZER_REPORT_MODEL_FIELDS_H_
 
 #include <tuple>
 
@@ -129,30 +129,31 @@ inline constexpr auto kDamageFields =
                Field{"skipped_records", &Losses::skipped_records}, Field{"messages", &Losses::messages});
 
 template <>
-struct FieldsOf<LedgerSample> {
+struct FieldsOf<LedgerReading> {
   static constexpr auto kAll = std::tuple(
-      Field{"time_seconds", &LedgerSample::time_seconds}, Field{"step", &LedgerSample::step},
-      Field{"live_bytes", &LedgerSample::live_bytes}, Field{"rss_bytes", &LedgerSample::rss_bytes},
-      Field{"rss_anon_bytes", &LedgerSample::rss_anon_bytes},
-      Field{"rss_file_bytes", &LedgerSample::rss_file_bytes},
-      Field{"rss_shmem_bytes", &LedgerSample::rss_shmem_bytes},
-      Field{"allocator_gap_bytes", &LedgerSample::allocator_gap_bytes},
-      Field{"allocator_gap_estimated", &LedgerSample::allocator_gap_is_estimated},
-      Field{"own_bytes", &LedgerSample::own_bytes}, Field{"pinned_bytes", &LedgerSample::pinned_bytes},
-      Field{"device_live_bytes", &LedgerSample::device_live_bytes},
-      Field{"device_reserved_bytes", &LedgerSample::device_reserved_bytes},
-      Field{"cgroup_bytes", &LedgerSample::cgroup_bytes},
-      Field{"unexplained_bytes", &LedgerSample::unexplained_bytes},
-      Field{"tensor_bytes", &LedgerSample::tensor_bytes}, Field{"tensor_count", &LedgerSample::tensor_count});
+      Field{"time_seconds", &LedgerReading::time_seconds}, Field{"step", &LedgerReading::step},
+      Field{"live_bytes", &LedgerReading::live_bytes}, Field{"rss_bytes", &LedgerReading::rss_bytes},
+      Field{"rss_anon_bytes", &LedgerReading::rss_anon_bytes},
+      Field{"rss_file_bytes", &LedgerReading::rss_file_bytes},
+      Field{"rss_shmem_bytes", &LedgerReading::rss_shmem_bytes},
+      Field{"allocator_gap_bytes", &LedgerReading::allocator_gap_bytes},
+      Field{"allocator_gap_estimated", &LedgerReading::allocator_gap_is_estimated},
+      Field{"own_bytes", &LedgerReading::own_bytes}, Field{"pinned_bytes", &LedgerReading::pinned_bytes},
+      Field{"device_live_bytes", &LedgerReading::device_live_bytes},
+      Field{"device_reserved_bytes", &LedgerReading::device_reserved_bytes},
+      Field{"cgroup_bytes", &LedgerReading::cgroup_bytes},
+      Field{"unexplained_bytes", &LedgerReading::unexplained_bytes},
+      Field{"tensor_bytes", &LedgerReading::tensor_bytes},
+      Field{"tensor_count", &LedgerReading::tensor_count});
 };
 
 template <>
-struct FieldsOf<Pool> {
-  static constexpr auto kAll =
-      std::tuple(Field{"name", &Pool::name}, Field{"verdict", &Pool::verdict},
-                 Field{"evidence", &Pool::evidence}, Field{"live_bytes", &Pool::live_bytes},
-                 Field{"peak_bytes", &Pool::peak_bytes}, Field{"reserved_bytes", &Pool::reserved_bytes},
-                 Field{"growth_bytes_per_step", &Pool::growth_bytes_per_step});
+struct FieldsOf<PoolSummary> {
+  static constexpr auto kAll = std::tuple(
+      Field{"name", &PoolSummary::name}, Field{"verdict", &PoolSummary::verdict},
+      Field{"evidence", &PoolSummary::evidence}, Field{"live_bytes", &PoolSummary::live_bytes},
+      Field{"peak_bytes", &PoolSummary::peak_bytes}, Field{"reserved_bytes", &PoolSummary::reserved_bytes},
+      Field{"growth_bytes_per_step", &PoolSummary::growth_bytes_per_step});
 };
 
 template <>
@@ -171,12 +172,12 @@ struct FieldsOf<DeviceLevels> {
 };
 
 template <>
-struct FieldsOf<TorchCheck> {
-  static constexpr auto kAll =
-      std::tuple(Field{"compared", &TorchCheck::compared}, Field{"mismatches", &TorchCheck::mismatches},
-                 Field{"last_difference_bytes", &TorchCheck::last_difference_bytes},
-                 Field{"blocks_outside_segments", &TorchCheck::blocks_outside_segments},
-                 Field{"reserved_exceeded", &TorchCheck::reserved_exceeded});
+struct FieldsOf<TorchComparison> {
+  static constexpr auto kAll = std::tuple(
+      Field{"compared", &TorchComparison::compared}, Field{"mismatches", &TorchComparison::mismatches},
+      Field{"last_difference_bytes", &TorchComparison::last_difference_bytes},
+      Field{"blocks_outside_segments", &TorchComparison::blocks_outside_segments},
+      Field{"reserved_exceeded", &TorchComparison::reserved_exceeded});
 };
 
 template <>
@@ -212,17 +213,18 @@ struct FieldsOf<Process> {
 };
 
 template <>
-struct FieldsOf<Hypothesis> {
+struct FieldsOf<TestedHypothesis> {
   static constexpr auto kAll =
-      std::tuple(Field{"name", &Hypothesis::name}, Field{"result", &Hypothesis::result},
-                 Field{"evidence", &Hypothesis::evidence});
+      std::tuple(Field{"name", &TestedHypothesis::name}, Field{"result", &TestedHypothesis::result},
+                 Field{"evidence", &TestedHypothesis::evidence});
 };
 
 template <>
-struct FieldsOf<Pattern> {
-  static constexpr auto kAll = std::tuple(Field{"id", &Pattern::id}, Field{"title", &Pattern::title},
-                                          Field{"explanation", &Pattern::explanation},
-                                          Field{"fix", &Pattern::fix}, Field{"evidence", &Pattern::evidence});
+struct FieldsOf<MatchedPattern> {
+  static constexpr auto kAll =
+      std::tuple(Field{"id", &MatchedPattern::id}, Field{"title", &MatchedPattern::title},
+                 Field{"explanation", &MatchedPattern::explanation}, Field{"fix", &MatchedPattern::fix},
+                 Field{"evidence", &MatchedPattern::evidence});
 };
 
 template <>
@@ -289,11 +291,13 @@ inline constexpr auto kSiteSeriesFields =
 
 // The stack tree as columns, one list per value.
 inline constexpr auto kStackColumns = std::tuple(
-    Field{"parent", &StackNode::parent}, Field{"frame", &StackNode::frame}, Field{"site", &StackNode::site},
-    Field{"retained_bytes", &StackNode::retained_bytes}, Field{"retained_count", &StackNode::retained_count},
-    Field{"growth_bytes_per_step", &StackNode::growth_bytes_per_step},
-    Field{"peak_bytes", &StackNode::peak_bytes}, Field{"temporary_bytes", &StackNode::temporary_bytes},
-    Field{"alloc_bytes", &StackNode::alloc_bytes}, Field{"alloc_count", &StackNode::alloc_count});
+    Field{"parent", &StackTreeNode::parent}, Field{"frame", &StackTreeNode::frame},
+    Field{"site", &StackTreeNode::site}, Field{"retained_bytes", &StackTreeNode::retained_bytes},
+    Field{"retained_count", &StackTreeNode::retained_count},
+    Field{"growth_bytes_per_step", &StackTreeNode::growth_bytes_per_step},
+    Field{"peak_bytes", &StackTreeNode::peak_bytes},
+    Field{"temporary_bytes", &StackTreeNode::temporary_bytes},
+    Field{"alloc_bytes", &StackTreeNode::alloc_bytes}, Field{"alloc_count", &StackTreeNode::alloc_count});
 
 // Those of the model's lists that are short whatever the recording.
 inline constexpr auto kSummaryFields =
@@ -306,4 +310,4 @@ inline constexpr auto kSummaryFields =
 
 }  // namespace plateau::report
 
-#endif  // PLATEAU_ANALYZER_REPORT_JSON_JSON_FIELDS_H_
+#endif  // PLATEAU_ANALYZER_REPORT_MODEL_FIELDS_H_

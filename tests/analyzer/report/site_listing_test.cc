@@ -1,4 +1,4 @@
-#include "analyzer/report/text/site_table.h"
+#include "analyzer/report/site_listing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace plateau::report {
 namespace {
 
-void ExpectAddsUp(const ReportModel& model, const SiteTable& table, const std::string& what) {
+void ExpectAddsUp(const ReportModel& model, const SiteListing& table, const std::string& what) {
   TableRow sum;
   auto add = [&sum](const std::vector<TableRow>& rows) {
     for (const TableRow& row : rows) {
@@ -37,7 +37,7 @@ TEST(SiteTableTest, EveryGroupingAddsUp) {
     options.group = *ParseGrouping(name);
     for (size_t top : {0u, 1u, 3u}) {
       options.top = top;
-      ExpectAddsUp(model, BuildSiteTable(model, options), name);
+      ExpectAddsUp(model, ListSites(model, options), name);
     }
   }
   EXPECT_EQ(ParseGrouping("colour"), std::nullopt);
@@ -46,9 +46,9 @@ TEST(SiteTableTest, EveryGroupingAddsUp) {
 TEST(SiteTableTest, SortsByWhatIsAsked) {
   TableOptions options;
   options.sort = *ParseSortKey("growth");
-  EXPECT_EQ(BuildSiteTable(LeakModel(), options).rows[0].name, "train.py:57 in train_step");
+  EXPECT_EQ(ListSites(LeakModel(), options).rows[0].name, "train.py:57 in train_step");
   options.sort = *ParseSortKey("temporary");
-  EXPECT_EQ(BuildSiteTable(LeakModel(), options).rows[0].name, "model.py:88 in forward");
+  EXPECT_EQ(ListSites(LeakModel(), options).rows[0].name, "model.py:88 in forward");
   EXPECT_EQ(ParseSortKey("beauty"), std::nullopt);
 }
 
@@ -57,15 +57,15 @@ TEST(SiteTableTest, BirthStepsRestrictWhatCounts) {
   TableOptions options;
   options.filter.from_step = 101;
   options.filter.to_step = 200;
-  const SiteTable table = BuildSiteTable(model, options);
+  const SiteListing table = ListSites(model, options);
   ASSERT_FALSE(table.rows.empty());
   EXPECT_EQ(table.rows[0].name, "train.py:57 in train_step");
   EXPECT_NEAR(table.rows[0].retained_bytes, 100 * 1.2 * 1048576, 200000);
   ExpectAddsUp(model, table, "born within");
   TableOptions old;
   old.filter.min_age_steps = 399;
-  ExpectAddsUp(model, BuildSiteTable(model, old), "age");
-  EXPECT_EQ(BuildSiteTable(model, old).rows[0].name, "train.py:53 in train_step");
+  ExpectAddsUp(model, ListSites(model, old), "age");
+  EXPECT_EQ(ListSites(model, old).rows[0].name, "train.py:53 in train_step");
 }
 
 TEST(SiteTableTest, FiltersByPathPoolPhaseSizeAndText) {
@@ -73,7 +73,7 @@ TEST(SiteTableTest, FiltersByPathPoolPhaseSizeAndText) {
   auto count = [&](auto set) {
     TableOptions options;
     set(options.filter);
-    const SiteTable table = BuildSiteTable(model, options);
+    const SiteListing table = ListSites(model, options);
     ExpectAddsUp(model, table, "filter");
     return table.rows.size();
   };
@@ -92,7 +92,7 @@ TEST(SiteTableTest, SuppressedBytesKeepAName) {
   ASSERT_TRUE(known.ok());
   TableOptions options;
   options.suppressions = &*known;
-  const SiteTable table = BuildSiteTable(model, options);
+  const SiteListing table = ListSites(model, options);
   ExpectAddsUp(model, table, "suppressed");
   EXPECT_EQ(table.rest[0].name, "[suppressed]");
   for (const TableRow& row : table.rows) EXPECT_NE(row.name, "train.py:57 in train_step");

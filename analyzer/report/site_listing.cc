@@ -1,4 +1,4 @@
-#include "analyzer/report/text/site_table.h"
+#include "analyzer/report/site_listing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -205,8 +205,8 @@ std::optional<SortKey> ParseSortKey(absl::string_view name) {
   return std::nullopt;
 }
 
-SiteTable BuildSiteTable(const ReportModel& model, const TableOptions& options) {
-  SiteTable table;
+SiteListing ListSites(const ReportModel& model, const TableOptions& options) {
+  SiteListing table;
   TableRow suppressed, filtered;
   absl::flat_hash_map<std::string, size_t> group_index;
   for (const Site& site : model.sites) {

@@ -1,7 +1,7 @@
 // A table of text with aligned columns: the first takes what is left of the width, numbers stand right. When
 // too little is left for it, columns are dropped, those with the highest `drop` first.
-#ifndef PLATEAU_ANALYZER_REPORT_TEXT_TEXT_GRID_H_
-#define PLATEAU_ANALYZER_REPORT_TEXT_TEXT_GRID_H_
+#ifndef PLATEAU_ANALYZER_REPORT_TEXT_GRID_H_
+#define PLATEAU_ANALYZER_REPORT_TEXT_GRID_H_
 
 #include <algorithm>
 #include <string>
@@ -87,4 +87,4 @@ class TextGrid {
 
 }  // namespace plateau::report
 
-#endif  // PLATEAU_ANALYZER_REPORT_TEXT_TEXT_GRID_H_
+#endif  // PLATEAU_ANALYZER_REPORT_TEXT_GRID_H_
