@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests mirror preload/: a header preload/ROOM/NAME.h is tested by tests/preload/ROOM/NAME_test.*.
+"""Tests mirror the tree: a header preload/ROOM/NAME.h is tested by tests/preload/ROOM/NAME_test.*, one of analyzer/ likewise.
 
 Where that is not so, a row of ELSEWHERE names the test that would notice a mistake and says why it is there. The
 check fails on a header with neither, on a row whose test does not exist, and on a row that is no longer needed.
@@ -9,14 +9,21 @@ import os
 import sys
 
 SOURCE = os.environ.get("PLATEAU_SOURCE", ".")
-ROOT = "preload"
+# Rooms whose headers are inner pieces of one function: the tests of that function are in tests/<room>.
+WHOLE = {"analyzer/verdict": "tests/analyzer/verdict", "analyzer/pack": "tests/analyzer/pack"}
 
 RUN = "only means something in a traced process"
 INNER = "an inner piece, tested through the class that is made of it"
 DATA = "constants, structs or declarations without behaviour of their own"
 
+REPORT = "tests/analyzer/report/builder/build_report_test.cc"
+REPLAY = "tests/analyzer/replay/heap_replay_test.cc"
+CLOCK = "tests/analyzer/series/step_clock_test.cc"
+EXPORT = "tests/analyzer/report/export/export_test.cc"
+GOLDEN = "tests/golden/golden_test.cc"
+
 # Header without its ending -> (test, why there).
-ELSEWHERE = {
+PRELOAD = {
     "base/arena": ("tests/preload/recorder/trace_sink_test.cc", INNER),
     "base/elf_view": ("tests/preload/base/real_symbol_test.cc", INNER),
     "base/import_slots": ("tests/e2e/heap_hooks_test.cc", RUN),
@@ -86,31 +93,115 @@ ELSEWHERE = {
 }
 
 
-def headers():
-    for directory, _, names in os.walk(os.path.join(SOURCE, ROOT)):
+ANALYZER = {
+    "base/interval": ("tests/analyzer/base/human_units_test.cc", DATA),
+    "base/prefetch": ("tests/analyzer/replay/live_table_test.cc", "changes speed and no result"),
+    "base/progress": ("tests/e2e/report_commands_test.py", "prints to a terminal"),
+    "base/status_macros": ("tests/analyzer/reader/trace_reader_test.cc", INNER),
+    "base/whole_number": ("tests/analyzer/process/row_digest_test.cc", INNER),
+    "base/zeroed_array": ("tests/analyzer/replay/stack_nodes_test.cc", INNER),
+    "cli/command": ("tests/analyzer/cli/help_test.cc", DATA),
+    "cli/exit_code": ("tests/analyzer/cli/help_test.cc", DATA),
+    "cli/launch": ("tests/e2e/launcher_test.py", "starts a program"),
+    "cli/load_report": ("tests/e2e/report_commands_test.py", "reads recordings of real runs"),
+    "cli/table_options": ("tests/e2e/report_commands_test.py", "options of the commands"),
+    "cli/terminal_view": ("tests/e2e/watch_test.py", "needs a terminal"),
+    "device/device_memory_map": ("tests/analyzer/device/device_ledger_test.cc", INNER),
+    "process/analyze_process": (GOLDEN, "the whole analysis, from a trace in text to a report"),
+    "process/device_summary": ("tests/e2e/cuda_report_test.py", "needs a recording with device memory"),
+    "process/forked_worker": ("tests/e2e/processes_test.cc", "needs the traces of a parent and of its worker"),
+    "process/frame_names": (REPORT, "names are read off the report"),
+    "process/judge_process": (GOLDEN, "the whole analysis, from a trace in text to a report"),
+    "process/ledger_samples": (REPORT, INNER),
+    "process/process_clock": (GOLDEN, "the clock itself has step_clock_test"),
+    "process/process_memory": (GOLDEN, "the replay itself has heap_replay_test"),
+    "process/process_run": (GOLDEN, "the whole analysis, from a trace in text to a report"),
+    "process/process_trace": (REPORT, INNER),
+    "process/row_growth": (REPORT, INNER),
+    "process/symbols_ahead": ("tests/analyzer/symbols/symbolizer_test.cc", "changes speed and no result"),
+    "reader/block_index": ("tests/analyzer/reader/trace_reader_test.cc", INNER),
+    "reader/read_summary": ("tests/analyzer/reader/trace_reader_test.cc", INNER),
+    "replay/event_source": ("tests/analyzer/replay/heap_replay_order_test.cc", INNER),
+    "replay/harvest": ("tests/analyzer/replay/definitions_test.cc", INNER),
+    "replay/heap_accounts": (REPLAY, "the two halves of the replay are tested together"),
+    "replay/heap_matcher": (REPLAY, "the two halves of the replay are tested together"),
+    "replay/look_ahead": ("tests/analyzer/replay/live_table_test.cc", "changes speed and no result"),
+    "replay/owed_frees": ("tests/analyzer/replay/heap_replay_order_test.cc", INNER),
+    "replay/pool": (REPLAY, DATA),
+    "report/builder/device_facts": ("tests/e2e/cuda_report_test.py", "needs a recording with device memory"),
+    "report/builder/process_facts": (REPORT, INNER),
+    "report/builder/process_headline": (REPORT, INNER),
+    "report/builder/report_rows": (REPORT, INNER),
+    "report/builder/row_order": (REPORT, INNER),
+    "report/builder/sampling_notes": (REPORT, INNER),
+    "report/builder/site_opinions": (REPORT, INNER),
+    "report/builder/stack_tree": (REPORT, INNER),
+    "report/builder/tensor_curves": ("tests/e2e/tensors_test.py", "needs a recording with tensors"),
+    "report/builder/verdict_words": (GOLDEN, "the words of every verdict are in the golden reports"),
+    "report/bundle/anonymizer": ("tests/analyzer/report/bundle/bundle_test.cc", "one test for the whole bundle"),
+    "report/bundle/tar_archive": ("tests/analyzer/report/bundle/bundle_test.cc", "one test for the whole bundle"),
+    "report/export/csv_export": (EXPORT, "one test for the totals of all formats"),
+    "report/export/perfetto_export": (EXPORT, "one test for the totals of all formats"),
+    "report/export/pprof_export": (EXPORT, "one test for the totals of all formats"),
+    "report/export/sqlite_export": (EXPORT, "one test for the totals of all formats"),
+    "report/export/stack_text_export": (EXPORT, "one test for the totals of all formats"),
+    "report/export/stack_walk": (EXPORT, INNER),
+    "report/model_fields": ("tests/analyzer/report/json/json_report_test.cc", "written and read back there"),
+    "report/model_json": ("tests/analyzer/report/json/json_report_test.cc", "written and read back there"),
+    "report/page/page_data": ("tests/analyzer/report/page/html_report_test.cc", INNER),
+    "report/suppressions": ("tests/analyzer/report/check_test.cc", INNER),
+    "report/text/device_text": ("tests/analyzer/report/text/text_report_test.cc", INNER),
+    "report/text_grid": ("tests/analyzer/report/text/text_report_test.cc", INNER),
+    "series/clock_sentence": (CLOCK, INNER),
+    "series/copy_on_write": ("tests/analyzer/series/ledger_test.cc", "tested beside the ledger that it explains"),
+    "series/data_passes": (CLOCK, INNER),
+    "series/function_paths": ("tests/analyzer/series/work_clock_test.cc", INNER),
+    "series/loop_events": (CLOCK, INNER),
+    "series/mark_log": (CLOCK, INNER),
+    "series/process_series": ("tests/analyzer/verdict/analysis_test.cc", DATA),
+    "series/run_context": ("tests/analyzer/verdict/analysis_test.cc", DATA),
+    "series/site_series": ("tests/analyzer/series/series_accumulator_test.cc", DATA),
+    "series/site_traits": ("tests/analyzer/series/series_accumulator_test.cc", DATA),
+    "series/step_finder": (CLOCK, INNER),
+    "series/work_log": ("tests/analyzer/series/work_clock_test.cc", INNER),
+    "symbols/elf_image": ("tests/analyzer/symbols/symbolizer_test.cc", INNER),
+    "symbols/frame": (REPORT, DATA),
+    "symbols/source_text": ("tests/e2e/odd_recordings_test.py", "source lines of a real program"),
+}
+
+
+def headers(root):
+    for directory, _, names in os.walk(os.path.join(SOURCE, root)):
+        room = os.path.relpath(directory, SOURCE)
+        if any(room == whole or room.startswith(whole + "/") for whole in WHOLE):
+            continue
         for name in sorted(names):
             if name.endswith(".h"):
-                yield os.path.relpath(os.path.join(directory, name), os.path.join(SOURCE, ROOT))[:-2]
+                yield os.path.relpath(os.path.join(directory, name), os.path.join(SOURCE, root))[:-2]
 
 
-def has_mirror(header):
-    return any(os.path.exists(os.path.join(SOURCE, "tests", ROOT, header + "_test" + end)) for end in (".cc", ".py"))
+def has_mirror(root, header):
+    return any(os.path.exists(os.path.join(SOURCE, "tests", root, header + "_test" + end)) for end in (".cc", ".py"))
+
+
+def problems_of(root, elsewhere):
+    known = sorted(headers(root))
+    for header in known:
+        if has_mirror(root, header):
+            if header in elsewhere:
+                yield f"{root}/{header}.h has a test of its own: take its row out of tests/checks/mirror.py"
+        elif header not in elsewhere:
+            yield (f"{root}/{header}.h has no test: write tests/{root}/{header}_test.cc, or say in "
+                   "tests/checks/mirror.py which test notices a mistake in it")
+        elif not os.path.exists(os.path.join(SOURCE, elsewhere[header][0])):
+            yield f"{root}/{header}.h is said to be tested by {elsewhere[header][0]}, which does not exist"
+    for header in sorted(set(elsewhere) - set(known)):
+        yield f"tests/checks/mirror.py has a row for {root}/{header}.h, which does not exist"
 
 
 def main():
-    problems = []
-    known = sorted(headers())
-    for header in known:
-        if has_mirror(header):
-            if header in ELSEWHERE:
-                problems.append(f"{ROOT}/{header}.h has a test of its own: take its row out of tests/checks/mirror.py")
-        elif header not in ELSEWHERE:
-            problems.append(f"{ROOT}/{header}.h has no test: write tests/{ROOT}/{header}_test.cc, or say in "
-                            "tests/checks/mirror.py which test notices a mistake in it")
-        elif not os.path.exists(os.path.join(SOURCE, ELSEWHERE[header][0])):
-            problems.append(f"{ROOT}/{header}.h is said to be tested by {ELSEWHERE[header][0]}, which does not exist")
-    for header in sorted(set(ELSEWHERE) - set(known)):
-        problems.append(f"tests/checks/mirror.py has a row for {ROOT}/{header}.h, which does not exist")
+    problems = [*problems_of("preload", PRELOAD), *problems_of("analyzer", ANALYZER)]
+    problems += [f"{tests} does not exist" for tests in WHOLE.values() if not os.path.isdir(os.path.join(SOURCE, tests))]
     if problems:
         print("\n".join(problems))
     return 1 if problems else 0

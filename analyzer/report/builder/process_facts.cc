@@ -104,8 +104,7 @@ std::vector<LedgerReading> LedgerOf(const process::ProcessAnalysis& process) {
   std::vector<LedgerReading> out;
   // The interpreter's tidying up behind the last step is no part of the run's curve.
   const uint64_t end = process.clock.steps.BucketEnd(process.clock.steps.last_bucket());
-  const bool has_teardown =
-      process.clock.steps.step_count() > 0 || end < process.trace.definitions.last_tsc;
+  const bool has_teardown = process.clock.steps.step_count() > 0 || end < process.trace.definitions.last_tsc;
   for (size_t i = 0; i < process.run.ledger.size(); ++i) {
     const series::LedgerSample& s = process.run.ledger[i];
     if (has_teardown && s.time_seconds > process.trace.Seconds(end)) continue;

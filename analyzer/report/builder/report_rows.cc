@@ -81,7 +81,7 @@ void ReportRows::AddRows(const process::ProcessAnalysis& process, size_t process
     }
   }
   if (other_rows > 0 || other_stacks >= 0) {
-    StackNode& node = model_.stacks[tree_.IndexOf("[other stacks]")];
+    StackTreeNode& node = model_.stacks[tree_.IndexOf("[other stacks]")];
     others.AddTo(&node);
     node.growth_bytes_per_step += other_growth;
   }

@@ -31,8 +31,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 std::string Markdown(const ReportModel& model, const std::string& card, const BundleOptions& options) {
   const RecordingInfo& r = model.recording;
   // A fence longer than any in the card.
-  std::string out =
-      absl::StrCat("### Plateau: ", verdict::VerdictTitle(model.verdict.name), "\n\n````text\n", card, "````\n\n");
+  std::string out = absl::StrCat("### Plateau: ", verdict::VerdictTitle(model.verdict.name), "\n\n````text\n",
+                                 card, "````\n\n");
   absl::StrAppend(&out, "| | |\n|---|---|\n| Plateau | ", model.tool_version, " |\n");
   absl::StrAppend(&out, "| mode | ", r.mode,
                   r.sample_bytes > 0          ? absl::StrCat(", sampled every ", FormatBytes(r.sample_bytes))

@@ -105,8 +105,10 @@ class Card {
     if (6 + width + DisplayWidth(right) + 2 + DisplayWidth(note) <= options_.columns) {
       absl::StrAppend(&right, ", ", note);
     }
-    Line(absl::StrCat(name, Style(verdict::ToneOf(model_.verdict.name) == verdict::Tone::kGrows ? "\x1b[31m" : "\x1b[36m", line),
-                      right));
+    Line(absl::StrCat(
+        name,
+        Style(verdict::ToneOf(model_.verdict.name) == verdict::Tone::kGrows ? "\x1b[31m" : "\x1b[36m", line),
+        right));
   }
 
   void Curves() {
@@ -164,7 +166,8 @@ class Card {
     auto rank = [&](const Site& site) {
       const bool made_it = model_.verdict.name != "steady" && site.verdict == model_.verdict.name;
       if (made_it && (headline > verdict::Tone::kFine || site.retained_bytes > 0)) return 0;
-      return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1 : 2;
+      return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1
+                                                                                                         : 2;
     };
     std::stable_sort(sites.begin(), sites.end(),
                      [&](const Site* a, const Site* b) { return rank(*a) < rank(*b); });

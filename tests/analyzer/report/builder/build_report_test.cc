@@ -175,7 +175,7 @@ header mode=default sample=524288 exact_from=16384 clean_exit=1
 // Growth of the stacks that have a site, and of one frame's stacks.
 double GrowthInTree(const ReportModel& model, std::string_view function = "") {
   double sum = 0;
-  for (const StackNode& node : model.stacks) {
+  for (const StackTreeNode& node : model.stacks) {
     if (function.empty() || model.frames[node.frame].function == function) sum += node.growth_bytes_per_step;
   }
   return sum;
