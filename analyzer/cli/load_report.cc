@@ -27,7 +27,8 @@ std::vector<Option> AnalysisOptions() {
       {.name = "site",
        .value = "RULE",
        .help =
-           "Which frame of a stack is its site: `user` (innermost frame of your code), `leaf` or `stack`.",
+           "Which frame of a stack is its site: `user` (innermost frame of your code), `library` (innermost "
+           "Python line, also of a library), `leaf` or `stack`.",
        .default_value = "user"},
       {.name = "epoch-steps",
        .value = "N",

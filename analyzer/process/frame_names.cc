@@ -69,7 +69,7 @@ std::vector<Frame> FrameNames::Name(uint32_t location) {
     const int line = symbols::PythonLine(code.python_version, static_cast<int>(code.first_line),
                                          code.line_table, static_cast<uint32_t>(where.offset));
     return {{.function = code.name.empty() ? "<code>" : code.name,
-             .file = FileSystemName(code.file),
+             .file = cells_.Title(FileSystemName(code.file)),
              .line = line,
              .kind = "python"}};
   }
@@ -109,6 +109,8 @@ std::vector<const Frame*> FrameNames::Stack(uint32_t node) {
 }
 
 std::string SiteTitle(const Frame& frame) {
+  const bool is_cell = absl::StartsWith(frame.file, "In [");
+  if (is_cell && absl::StartsWith(frame.function, "<")) return absl::StrCat(frame.file, ":", frame.line);
   if (!frame.file.empty() && frame.line > 0) {
     return absl::StrCat(BaseName(frame.file), ":", frame.line, " in ", frame.function);
   }

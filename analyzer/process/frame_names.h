@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/process/notebook_cells.h"
 #include "analyzer/replay/definitions.h"
 #include "analyzer/symbols/frame.h"
 #include "analyzer/symbols/symbolizer.h"
@@ -21,7 +22,7 @@ using symbols::Frame;
 class FrameNames {
  public:
   FrameNames(const replay::Definitions* definitions, symbols::Symbolizer* symbolizer)
-      : definitions_(*definitions), symbolizer_(*symbolizer) {}
+      : definitions_(*definitions), symbolizer_(*symbolizer), cells_(definitions->marks) {}
 
   // The levels of a location, innermost first; never empty.
   const std::vector<Frame>& Of(uint32_t location);
@@ -33,11 +34,14 @@ class FrameNames {
   // All frames of a stack, leaf first; they stay where they are as long as this object.
   std::vector<const Frame*> Stack(uint32_t node);
 
+  const NotebookCells& cells() const { return cells_; }
+
  private:
   std::vector<Frame> Name(uint32_t location);
 
   const replay::Definitions& definitions_;
   symbols::Symbolizer& symbolizer_;
+  NotebookCells cells_;
   absl::flat_hash_map<uint32_t, std::vector<Frame>> named_;
 };
 

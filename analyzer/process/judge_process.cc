@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/process/site_path.h"
 #include "analyzer/verdict/site_judging.h"
 
 namespace plateau::process {
@@ -75,7 +76,9 @@ class SiteDescriber {
     info.name = SiteTitle(sites_.names->Shown(location));
     const uint32_t typical = rows_.sites[site].typical;
     if (typical == SiteRows::kNone) return;
-    for (const symbols::Frame* frame : sites_.names->Stack(memory_.Row(typical).node)) {
+    const std::vector<const symbols::Frame*> stack = sites_.names->Stack(memory_.Row(typical).node);
+    info.is_import = PathToAllocation(stack, &sites_.names->Shown(location)).is_import;
+    for (const symbols::Frame* frame : stack) {
       if (info.frames.size() >= kMaxFramesForPatterns) break;
       info.frames.push_back(absl::StrCat(frame->function, " ", frame->file, " ", frame->module));
     }

@@ -1,13 +1,30 @@
 #include "analyzer/process/process_trace.h"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/symbols/demangle.h"
+#include "analyzer/symbols/installed_packages.h"
 #include "analyzer/symbols/python_lines.h"
 
 namespace plateau::process {
 namespace {
+
+// "python\0-u\0-c\0import torch; ...\0": whether an interpreter was given its program as an argument.
+bool IsProgramInCommand(const std::string& command) {
+  const std::vector<absl::string_view> words = absl::StrSplit(command, '\0');
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "-c") return true;
+    const bool is_option = absl::StartsWith(words[i], "-");
+    const bool has_value = i > 1 && (words[i - 1] == "-W" || words[i - 1] == "-X");
+    if (!is_option && !has_value) return false;
+  }
+  return false;
+}
 
 replay::SiteTableOptions TableOptions(const replay::Definitions& definitions, replay::SiteRule rule,
                                       symbols::Symbolizer* symbolizer) {
@@ -21,6 +38,10 @@ replay::SiteTableOptions TableOptions(const replay::Definitions& definitions, re
   options.is_plumbing = [symbolizer](const replay::Module& module, uint64_t offset) {
     return symbols::IsLibraryPlumbing(symbolizer->SymbolAt(module.path, module.build_id, offset));
   };
+  options.is_installed = [packages = std::make_shared<symbols::InstalledPackages>()](const std::string& path) {
+    return packages->Has(path);
+  };
+  options.is_program_in_command = IsProgramInCommand(definitions.Info("cmdline"));
   return options;
 }
 

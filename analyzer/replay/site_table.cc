@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "analyzer/replay/generated_code.h"
 
 namespace plateau::replay {
 namespace {
@@ -33,10 +34,23 @@ bool IsUnderPackages(const std::string& path) {
   return absl::StrContains(path, "/site-packages/") || absl::StrContains(path, "/dist-packages/");
 }
 
-// ".../lib/python3.11/json/decoder.py", ".../lib/python3.11/lib-dynload/_json.so", ".../python311.zip/..."
-bool IsInStandardLibrary(const std::string& path) {
-  return absl::StrContains(path, "/lib/python") || absl::StrContains(path, "/lib64/python") ||
-         absl::StrContains(path, "lib-dynload/");
+// Whether a folder of that name, followed by a version, is in the path: "/lib/python3.11/", "/lib/python3.13t/".
+bool HasVersionedFolder(absl::string_view path, absl::string_view name) {
+  for (size_t at = path.find(name); at != absl::string_view::npos; at = path.find(name, at + 1)) {
+    const absl::string_view version = path.substr(at + name.size());
+    const size_t digits = std::min(version.find_first_not_of("0123456789."), version.size());
+    if (digits > 0 && (absl::StartsWith(version.substr(digits), "/") ||
+                       absl::StartsWith(version.substr(digits), "t/") ||
+                       absl::StartsWith(version.substr(digits), "zip/")))
+      return true;
+  }
+  return false;
+}
+
+// ".../lib/python3.11/json/decoder.py", ".../lib/python3.11/lib-dynload/_json.so", ".../lib/python311.zip/..."
+bool IsInStandardLibrary(absl::string_view path) {
+  return HasVersionedFolder(path, "/lib/python") || HasVersionedFolder(path, "/lib64/python") ||
+         HasVersionedFolder(path, "/lib/pypy") || absl::StrContains(path, "/lib-dynload/");
 }
 
 bool IsSystemPath(const std::string& path) {
@@ -53,6 +67,7 @@ std::optional<SiteRule> ParseSiteRule(std::string_view name) {
   if (name == "user") return SiteRule::kUser;
   if (name == "leaf") return SiteRule::kLeaf;
   if (name == "stack") return SiteRule::kStack;
+  if (name == "library") return SiteRule::kLibrary;
   return std::nullopt;
 }
 
@@ -92,6 +107,21 @@ SiteTable::SiteTable(const Definitions* definitions, SiteTableOptions options)
       code_owners_(definitions->codes.size()),
       frame_keys_(definitions->locations.size()) {}
 
+Owner SiteTable::OwnerOfCode(const CodeObject& code) const {
+  if (IsGeneratedPython(code.file, code.name, options_.is_program_in_command)) return Owner::kLibrary;
+  const Owner owner = OwnerOfPythonFile(code.file);
+  const bool is_package = owner == Owner::kUser && options_.is_installed && options_.is_installed(code.file);
+  return is_package ? Owner::kPython : owner;
+}
+
+Owner SiteTable::OwnerOfNative(const Module& module) const {
+  if (IsInCompilerCache(module.path)) return Owner::kLibrary;
+  const Owner owner = OwnerOfModule(module.path, options_.main_program);
+  const bool is_package = owner == Owner::kUser && module.path != options_.main_program &&
+                          options_.is_installed && options_.is_installed(module.path);
+  return is_package ? Owner::kLibrary : owner;
+}
+
 Owner SiteTable::Classify(const Location& location) {
   const auto known = [](std::vector<uint8_t>& owners, uint32_t id, const auto& find) {
     uint8_t& owner = owners[id];
@@ -104,14 +134,13 @@ Owner SiteTable::Classify(const Location& location) {
     case Location::Kind::kPython:
       if (location.owner >= code_owners_.size()) return Owner::kLibrary;
       return known(code_owners_, location.owner,
-                   [&] { return OwnerOfPythonFile(definitions_.codes[location.owner].file); });
+                   [&] { return OwnerOfCode(definitions_.codes[location.owner]); });
     case Location::Kind::kNative:
       break;
   }
   if (location.owner == 0 || location.owner >= module_owners_.size()) return Owner::kRuntime;
   const Module& module = definitions_.modules[location.owner];
-  const Owner owner = known(module_owners_, location.owner,
-                            [&] { return OwnerOfModule(module.path, options_.main_program); });
+  const Owner owner = known(module_owners_, location.owner, [&] { return OwnerOfNative(module); });
   const bool may_be_site = owner == Owner::kUser || owner == Owner::kMainProgram;
   if (may_be_site && options_.is_plumbing && options_.is_plumbing(module, location.offset))
     return Owner::kRuntime;
@@ -128,7 +157,8 @@ Owner SiteTable::FindOwner(uint32_t location) {
 // For a stack that ends in `node`, when `by_caller` (not known: there is no caller) is to blame for the stack
 // without it.
 inline SiteTable::Blamed SiteTable::BlamedFor(uint32_t node, uint32_t location, Blamed by_caller) {
-  const Owner owner = OwnerOf(location);
+  Owner owner = OwnerOf(location);
+  if (options_.rule == SiteRule::kLibrary && owner == Owner::kPython) owner = Owner::kUser;
   if (!by_caller.is_known()) return Blamed(node, owner);
   if (options_.rule == SiteRule::kLeaf) {
     const bool is_better = owner != Owner::kRuntime || by_caller.owner() == Owner::kRuntime;

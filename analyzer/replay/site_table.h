@@ -5,9 +5,9 @@
 //                                                                                             ^ the site
 //
 // kUser takes the innermost frame that belongs to the user: a Python file that is neither in the standard
-// library nor in site-packages, or a module that is not under a system prefix. When a stack has none: the
-// innermost Python frame, else the main program, else the innermost frame that is not the C or C++ runtime,
-// else the leaf. docs/sites.md has the rules. Paths and file names decide, so nothing has to be symbolized
+// library nor in a package nor made at run time, or a module that is not under a system prefix. When a stack
+// has none: the innermost Python frame, else the main program, else the innermost frame that is not the C or
+// C++ runtime, else the leaf. docs/sites.md has the rules. Paths and file names decide, so nothing has to be symbolized
 // before the replay.
 //
 // A stack's frame follows from its own leaf and the frame of its caller's stack, so each node is looked at
@@ -36,8 +36,9 @@ enum class SiteRule : uint8_t {
   kUser,   // the innermost frame of the user
   kLeaf,   // the innermost frame that is not the allocator itself
   kStack,  // every stack is its own site
+  kLibrary,  // the innermost Python line, of the user or of a library
 };
-std::optional<SiteRule> ParseSiteRule(std::string_view name);  // "user", "leaf", "stack"
+std::optional<SiteRule> ParseSiteRule(std::string_view name);  // "user", "leaf", "stack", "library"
 
 struct SiteKey {
   Pool pool = Pool::kHeap;
@@ -52,6 +53,9 @@ struct SiteTableOptions {
   std::function<int(const CodeObject& code, uint32_t offset)> python_line;
   // True for a function that allocates for its caller (std::vector growing). May be empty.
   std::function<bool(const Module& module, uint64_t offset)> is_plumbing;
+  // True for a file of an installed package, where its path does not say so. May be empty.
+  std::function<bool(const std::string& path)> is_installed;
+  bool is_program_in_command = false;  // python -c: "<string>" is the user's
 };
 
 class SiteTable {
@@ -95,6 +99,8 @@ class SiteTable {
   uint64_t FrameKey(uint32_t location);
   uint64_t MakeFrameKey(uint32_t location) const;
   Owner Classify(const Location& location);
+  Owner OwnerOfCode(const CodeObject& code) const;
+  Owner OwnerOfNative(const Module& module) const;
 
   const Definitions& definitions_;
   SiteTableOptions options_;

@@ -298,6 +298,10 @@ struct Site {
   std::string phase;        // where most of its bytes are born: "forward", "data", "evaluation", ...
   std::string source_line;  // text of that line, when the file could be read
   std::string category;     // breakdown item it belongs to
+  // Where a library that this line called allocated, "collate.py:180 in default_collate": the innermost Python
+  // line of the most common stack. Empty when the line itself allocates.
+  std::string library;
+  bool is_import = false;  // the line imports a module, and that allocated
   int64_t retained_bytes = 0;
   int64_t retained_count = 0;
   int64_t grown_bytes = 0;  // of the retained bytes: allocated while the clock ran, not before its first step

@@ -5,6 +5,7 @@
 #define PLATEAU_ANALYZER_SYMBOLS_SOURCE_TEXT_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -14,6 +15,8 @@ class SourceText {
  public:
   // Line `line` (from 1) without the white space around it.
   std::string Line(const std::string& path, int line);
+  // The text of what is no file, under the name that frames have for it.
+  void Add(const std::string& path, std::string text) { files_[path] = std::move(text); }
 
  private:
   absl::flat_hash_map<std::string, std::string> files_;  // their text

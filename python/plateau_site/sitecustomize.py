@@ -6,6 +6,7 @@ imported,
     the first one ends),
   - model.train() and model.eval(),
   - the end of each optimizer step, which counts only where torch's ranges cannot be heard,
+  - the number and the text of each cell of a notebook, which has no file to read it from,
 and for frameworks that have no such ranges, where their steps end: rounds of boosting of XGBoost and LightGBM, batches, epochs and
 evaluations of Keras.
 Nothing of them is imported here, and nothing changes in a process without Plateau's library. `python -I`, `-E` and `-S`
@@ -184,7 +185,26 @@ def _watch_keras(module, mark):
     _mark_after(callbacks, "on_test_end", mark, _PHASE_END, "evaluation")
 
 
+def _watch_cells(module, mark):
+    """Cells of a notebook have no file: their numbers and texts are noted when IPython gives them a name."""
+    import functools
+
+    real_cache = module.CachingCompiler.cache
+
+    @functools.wraps(real_cache)
+    def cache(self, transformed_code, number=0, *args, **kwargs):
+        name = real_cache(self, transformed_code, number, *args, **kwargs)
+        try:
+            mark(_NOTE, int(number), ("cell %s\n%s" % (name, transformed_code)).encode()[:4000])
+        except Exception:  # a text that cannot be encoded: the cell must run
+            pass
+        return name
+
+    module.CachingCompiler.cache = cache
+
+
 _WATCHED = {
+    "IPython.core.compilerop": _watch_cells,
     "torch.optim.optimizer": _watch_optimizers,
     "torch.utils.data.dataloader": _watch_loaders,
     "torch.nn.modules.module": _watch_modes,

@@ -314,8 +314,10 @@ class Builder {
     if (kind == "break") return w.Break({n("new"), l.Signed("change"), n32("stack")});
     if (kind == "mark") {
       const MarkKind mark = ByName<MarkKind>(l, l.Text("kind"), MarkKindName, 16);
-      const bool is_range = l.Text("source", "explicit") == "record_function";
-      const MarkSource source = is_range ? MarkSource::kRecordFunction : MarkSource::kExplicit;
+      const std::string from = l.Text("source", "explicit");
+      const MarkSource source = from == "record_function" ? MarkSource::kRecordFunction
+                                : from == "site"          ? MarkSource::kSiteCustomize
+                                                          : MarkSource::kExplicit;
       return w.Mark({mark, source, n("value"), l.Text("name")});
     }
     if (kind == "ledger") {

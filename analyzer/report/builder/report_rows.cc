@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/process/site_path.h"
 #include "analyzer/report/builder/row_order.h"
 
 namespace plateau::report {
@@ -27,6 +28,7 @@ void ReportRows::AddRows(const process::ProcessAnalysis& process, size_t process
       absl::StrCat(process.trace.reader->header().pid, " ", model_.processes[process_index].role);
   std::vector<int32_t> model_site(process.sites.count(), -1);
   frames_.Release();
+  for (const auto& [title, text] : process.sites.names->cells().texts()) source_.Add(title, text);
   model_.sites.reserve(model_.sites.size() + process.sites.count());
   // A site with all its rows: with the first of them that is met, which is its largest.
   const auto site_of = [&](uint32_t site) {
@@ -129,9 +131,13 @@ size_t ReportRows::SiteIndex(const process::ProcessAnalysis& process, size_t sit
   out.pool = std::move(pool);
   out.source_line = source_.Line(frame.file, frame.line);
   const uint32_t row = process.rows.sites[site].typical;
-  if (is_named && options_.with_details && row != process::SiteRows::kNone) {
-    for (const Frame* f : process.sites.names->Stack(process.memory.Row(row).node))
-      out.stack.push_back(frames_.IndexOf(f));
+  if (!is_named || row == process::SiteRows::kNone) return model_.sites.size() - 1;
+  const std::vector<const Frame*> stack = process.sites.names->Stack(process.memory.Row(row).node);
+  const process::SitePath path = process::PathToAllocation(stack, &frame);
+  if (path.library != nullptr) out.library = process::SiteTitle(*path.library);
+  out.is_import = path.is_import;
+  if (options_.with_details) {
+    for (const Frame* f : stack) out.stack.push_back(frames_.IndexOf(f));
   }
   return model_.sites.size() - 1;
 }

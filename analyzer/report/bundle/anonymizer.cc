@@ -234,6 +234,7 @@ void Anonymizer::AnonymizeSites(ReportModel& model) {
     site.file = file;
     site.module = module;
     site.source_line.clear();
+    site.library.clear();
     for (Share& share : site.threads) {
       if (share.name != "MainThread" && !IsBracketed(share.name)) share.name = StandIn("thread", share.name);
     }

@@ -158,7 +158,8 @@ class Card {
     }
   }
 
-  // Sites that made the verdict first, then as the model has them: by retained bytes, without steps by growth.
+  // Sites that made the verdict first, then as the model has them: by retained bytes, without steps by growth; what
+  // importing modules took comes last, because nobody can do much about it.
   std::vector<const Site*> MostTelling() const {
     std::vector<const Site*> sites;
     for (const Site& site : model_.sites) sites.push_back(&site);
@@ -166,8 +167,8 @@ class Card {
     auto rank = [&](const Site& site) {
       const bool made_it = model_.verdict.name != "steady" && site.verdict == model_.verdict.name;
       if (made_it && (headline > verdict::Tone::kFine || site.retained_bytes > 0)) return 0;
-      return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1
-                                                                                                         : 2;
+      if (site.is_import) return 3;
+      return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1 : 2;
     };
     std::stable_sort(sites.begin(), sites.end(),
                      [&](const Site* a, const Site* b) { return rank(*a) < rank(*b); });
@@ -201,6 +202,10 @@ class Card {
       }
       if (!detail.empty() && i < 2)
         Line(Style(kDim, absl::StrCat("    ", MiddleEllipsis(Printable(detail), options_.columns - 4))));
+      if (!s.library.empty() && !s.is_import && i < 2) {
+        Line(Style(kDim, absl::StrCat("    allocated in ",
+                                      MiddleEllipsis(Printable(s.library), options_.columns - 17))));
+      }
     }
     // The sites of all pools; the totals are those of the host alone.
     int64_t all = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/replay/generated_code.h"
 #include "tests/support/trace_text.h"
 
 namespace plateau::replay {
@@ -141,6 +142,29 @@ TEST(SiteTableTest, PlateausOwnPythonFilesAreNotTheUsers) {
   EXPECT_NE(OwnerOfPythonFile("/etc/python3.11/sitecustomize.py"), Owner::kUser);
   EXPECT_EQ(OwnerOfPythonFile("/home/me/sitecustomize.py"), Owner::kUser);
   EXPECT_EQ(OwnerOfPythonFile("/home/me/project/mark.py"), Owner::kUser);
+}
+
+TEST(SiteOwners, AFolderThatOnlyLooksLikeTheStandardLibraryIsTheUsers) {
+  EXPECT_EQ(OwnerOfPythonFile("/home/me/lib/python_tools/train.py"), Owner::kUser);
+  EXPECT_EQ(OwnerOfPythonFile("/opt/py/lib/python3.13t/json/decoder.py"), Owner::kPython);
+  EXPECT_EQ(OwnerOfPythonFile("/opt/py/lib/python311.zip/json/decoder.py"), Owner::kPython);
+}
+
+TEST(GeneratedCode, IsTheCallersBusiness) {
+  const std::string hash = "cab" + std::string(49, 'x');
+  EXPECT_TRUE(IsInCompilerCache("/tmp/torchinductor_me/ab/" + hash + ".py"));
+  EXPECT_TRUE(IsInCompilerCache("/scratch/cache/ab/" + hash + ".main.so"));
+  EXPECT_FALSE(IsInCompilerCache("/scratch/cache/zz/" + hash + ".py")) << "not the folder of its hash";
+  EXPECT_FALSE(IsInCompilerCache("/home/me/train.py"));
+  for (const char* file : {"<eval_with_key>.3", "<__array_function__ internals>", "<frozen importlib._bootstrap>",
+                           "<attrs generated init x.Y>", "<string>"}) {
+    EXPECT_TRUE(IsGeneratedPython(file, "f", false)) << file;
+  }
+  EXPECT_FALSE(IsGeneratedPython("<string>", "f", true)) << "python -c";
+  EXPECT_TRUE(IsGeneratedPython("<string>", "__init__", true)) << "of a dataclass";
+  for (const char* file : {"<stdin>", "<ipython-input-7-2f3a>", "/tmp/ipykernel_71/2938.py", "/home/me/train.py"}) {
+    EXPECT_FALSE(IsGeneratedPython(file, "f", false)) << file;
+  }
 }
 
 }  // namespace

@@ -268,5 +268,100 @@ TEST(BuildReport, EverySiteHasItsSourceText) {
   for (const Site& site : model->sites) EXPECT_FALSE(site.source_line.empty()) << site.site;
 }
 
+const Site* FindSite(const ReportModel& model, std::string_view title) {
+  for (const Site& site : model.sites) {
+    if (site.site == title) return &site;
+  }
+  return nullptr;
+}
+
+TEST(BuildReport, ASiteNamesTheLibraryLineThatAllocates) {
+  const ReportModel model = Build(R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/train.py" name="main"
+code code=2 python=3011 line=7 file="/v/lib/python3.11/site-packages/lib/trainer.py" name="train"
+code code=3 python=3011 line=9 file="/v/lib/python3.11/site-packages/lib/collator.py" name="collate"
+code code=4 python=3011 line=1 file="<eval_with_key>.3" name="forward"
+code code=5 python=3011 line=3 file="/home/user/train.py" name="<module>"
+code code=6 python=3011 line=241 file="<frozen importlib._bootstrap>" name="_call_with_frames_removed"
+code code=7 python=3011 line=5 file="/v/lib/python3.11/site-packages/lib/__init__.py" name="<module>"
+python_location location=1 code=1
+python_location location=2 code=2
+python_location location=3 code=3
+python_location location=4 code=4
+python_location location=5 code=5
+python_location location=6 code=6
+python_location location=7 code=7
+node node=1 parent=0 location=1
+node node=2 parent=1 location=2
+node node=3 parent=2 location=3
+node node=4 parent=3 location=4
+node node=5 parent=0 location=5
+node node=6 parent=5 location=6
+node node=7 parent=6 location=7
+@1000 alloc address=0x10000 bytes=10001 stack=4
+@2000 alloc address=0x20000 bytes=90002 stack=7
+)");
+  const Site* train = FindSite(model, "train.py:30 in main");
+  ASSERT_NE(train, nullptr);
+  EXPECT_EQ(train->library, "collator.py:9 in collate") << "generated code is nobody's line";
+  EXPECT_FALSE(train->is_import);
+  const Site* import = FindSite(model, "train.py:3 in <module>");
+  ASSERT_NE(import, nullptr);
+  EXPECT_TRUE(import->is_import);
+}
+
+TEST(BuildReport, CellsOfANotebookHaveTheirNumberAndText) {
+  const ReportModel model = Build(R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=2 file="/tmp/ipykernel_71/2938.py" name="<module>"
+code code=2 python=3011 line=1 file="<ipython-input-9-2f3a>" name="f"
+python_location location=1 code=1
+python_location location=2 code=2
+node node=1 parent=0 location=1
+node node=2 parent=0 location=2
+@500 mark kind=note source=site value=7 name="cell /tmp/ipykernel_71/2938.py\nx = 1\nkept = [0] * 1000"
+@1000 alloc address=0x10000 bytes=10001 stack=1
+@2000 alloc address=0x20000 bytes=10002 stack=2
+)");
+  const Site* cell = FindSite(model, "In [7]:2");
+  ASSERT_NE(cell, nullptr);
+  EXPECT_EQ(cell->source_line, "kept = [0] * 1000");
+  EXPECT_NE(FindSite(model, "In [9]:1 in f"), nullptr);
+}
+
+// train.py (100) starts a server (200), which forks a worker (300): the worker is counted in the training's steps.
+TEST(BuildReport, AWorkerOfAServerIsCountedInTheStepsOfTheTraining) {
+  const std::string training = R"(
+header mode=exact pid=100 start_realtime_ns=1 clean_exit=1
+for step 1 160
+  @{step*100000000 + 90000000} mark kind=step value=1 name="SGD"
+end
+)";
+  const std::string server = "header mode=exact pid=200 parent=100 start_realtime_ns=2 clean_exit=1\n@1000 alloc address=0x1000 bytes=10\n";
+  const std::string worker = R"(
+header mode=exact pid=300 parent=200 start_realtime_ns=3 clean_exit=1
+code code=1 python=3011 line=30 file="/home/user/data.py" name="__getitem__"
+python_location location=1 code=1
+node node=1 parent=0 location=1
+for step 1 160
+  @{step*100000000 + 4000} alloc address={0x100000000 + step*0x100000} bytes=500001 stack=1
+end
+@16100000000 alloc address=0x500 bytes=10 stack=1
+)";
+  std::vector<std::string> paths;
+  for (const auto& [name, text] :
+       {std::pair("a.plt", training), std::pair("b.plt", server), std::pair("c.plt", worker)})
+    paths.push_back(testing::WriteTemporary(name, testing::TraceFromText(text)));
+  const auto recording = reader::OpenRecording(paths);
+  ASSERT_TRUE(recording.ok());
+  const auto model = BuildReport(*recording, {});
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ(model->verdict.name, "leak");
+  EXPECT_THAT(model->verdict.sentence, HasSubstr("process 300"));
+  ASSERT_NE(FindSite(*model, "data.py:30 in __getitem__"), nullptr);
+  EXPECT_NEAR(FindSite(*model, "data.py:30 in __getitem__")->growth_bytes_per_step, 500001, 5000);
+}
+
 }  // namespace
 }  // namespace plateau::report
