@@ -68,6 +68,7 @@ MAX_FILES = 35
 OVERFULL = {
     "analyzer/replay": 37,
     "analyzer/series": 37,
+    "analyzer/replay": 37,
     "analyzer/verdict": 58,
 }
 

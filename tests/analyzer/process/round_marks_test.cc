@@ -1,11 +1,16 @@
-#include "analyzer/series/round_marks.h"
+#include "analyzer/process/round_marks.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace plateau::series {
+namespace plateau::process {
 namespace {
+
+using series::MarkLog;
+using series::StepClock;
+using series::StepSource;
+using series::WorkClock;
 
 class Marks {
  public:
@@ -99,4 +104,4 @@ TEST(RoundMarks, MoreRoundsThanAnybodyCanUseAreNotDrawn) {
 }
 
 }  // namespace
-}  // namespace plateau::series
+}  // namespace plateau::process

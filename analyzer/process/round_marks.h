@@ -8,8 +8,8 @@
 // it with the same number of its rounds inside each time gives epochs.
 //
 // Pure. Marks are not trusted: a loop with more rounds than anybody can use is left out.
-#ifndef PLATEAU_ANALYZER_SERIES_ROUND_MARKS_H_
-#define PLATEAU_ANALYZER_SERIES_ROUND_MARKS_H_
+#ifndef PLATEAU_ANALYZER_PROCESS_ROUND_MARKS_H_
+#define PLATEAU_ANALYZER_PROCESS_ROUND_MARKS_H_
 
 #include <optional>
 #include <vector>
@@ -17,11 +17,11 @@
 #include "analyzer/series/mark_log.h"
 #include "analyzer/series/step_clock.h"
 
-namespace plateau::series {
+namespace plateau::process {
 
 // Empty when no loop went round often enough.
-std::optional<WorkClock> ClockOfRounds(const MarkLog& log, uint64_t begin_time);
+std::optional<series::WorkClock> ClockOfRounds(const series::MarkLog& log, uint64_t begin_time);
 
-}  // namespace plateau::series
+}  // namespace plateau::process
 
-#endif  // PLATEAU_ANALYZER_SERIES_ROUND_MARKS_H_
+#endif  // PLATEAU_ANALYZER_PROCESS_ROUND_MARKS_H_

@@ -1,4 +1,4 @@
-#include "analyzer/series/round_marks.h"
+#include "analyzer/process/round_marks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,13 @@
 #include <string_view>
 #include <utility>
 
-namespace plateau::series {
+namespace plateau::process {
 namespace {
+
+using series::Mark;
+using series::MarkLog;
+using series::StepSource;
+using series::WorkClock;
 
 constexpr std::string_view kRoundNote = "round ";  // and the loop's line
 constexpr size_t kWantedRounds = 60;  // verdicts can do something with
@@ -142,4 +147,4 @@ std::optional<WorkClock> ClockOfRounds(const MarkLog& log, uint64_t begin_time) 
   return clock;
 }
 
-}  // namespace plateau::series
+}  // namespace plateau::process
