@@ -21,6 +21,7 @@
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/load_report.h"
+#include "analyzer/cli/recorded_time.h"
 #include "analyzer/cli/target.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/reader/trace_packer.h"
@@ -197,10 +198,9 @@ std::string StartLine(const Arguments& arguments, const Launch& launch, const st
   return line;
 }
 
-void NoteEnding(const std::string& directory, const Ending& ending) {
+void NoteEnding(const std::string& directory, const std::string& words) {
   // Without it the report says less about how the run ended, nothing else.
-  WriteWholeFile(absl::StrCat(directory, "/", reader::kEndingFile), absl::StrCat(ending.Words(), "\n"))
-      .IgnoreError();
+  WriteWholeFile(absl::StrCat(directory, "/", reader::kEndingFile), absl::StrCat(words, "\n")).IgnoreError();
 }
 
 // Larger traces take longer to pack, and to read when they are packed, than anyone waits at the end of a run.
@@ -237,10 +237,17 @@ absl::Status Report(const Arguments& arguments, const reader::Recording& recordi
 }
 
 // Everything after the program's end. Failures are said and change nothing about the exit code.
-absl::Status Finish(const Arguments& arguments, const std::string& directory,
-                    const report::BuildOptions& options) {
-  PLATEAU_ASSIGN_OR_RETURN(const reader::Recording recording, reader::OpenRecording({directory}));
-  const absl::Status status = Report(arguments, recording, options);
+absl::Status Finish(const Arguments& arguments, const std::string& directory, const report::BuildOptions& options,
+                    const Ending& ending, uint64_t begin_ns) {
+  const uint64_t end_ns = MonotonicNs();
+  NoteEnding(directory, ending.Words());
+  PLATEAU_ASSIGN_OR_RETURN(reader::Recording recording, reader::OpenRecording({directory}));
+  const std::string lost = LostTime(recording, begin_ns, end_ns);
+  if (!lost.empty()) {  // a card about the rest would be about another program
+    NoteEnding(directory, absl::StrCat(ending.Words(), "; ", lost));
+    absl::FPrintF(stderr, "plateau: %s\n", lost);
+  }
+  const absl::Status status = lost.empty() ? Report(arguments, recording, options) : absl::OkStatus();
   if (!arguments.Has("no-pack")) PackFinished(arguments, recording);
   return status;
 }
@@ -262,6 +269,7 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
   if (target.why_not.empty() && !target.path.empty()) {
     Say(arguments, StartLine(arguments, launch, directory));
   }
+  const uint64_t begin_ns = MonotonicNs();
   PLATEAU_ASSIGN_OR_RETURN(const Ending ending, RunProgram(launch));
   if (!ending.was_started) {
     rmdir(directory.c_str());
@@ -274,8 +282,7 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
     Say(arguments, "nothing was recorded; `plateau doctor` says what can be");
     return ending.exit_code;
   }
-  NoteEnding(directory, ending);
-  if (const absl::Status status = Finish(arguments, directory, options); !status.ok()) {
+  if (const absl::Status status = Finish(arguments, directory, options, ending, begin_ns); !status.ok()) {
     Say(arguments, std::string(status.message()));
   }
   Say(arguments,

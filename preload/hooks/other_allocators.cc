@@ -107,9 +107,7 @@ constinit std::atomic<unsigned long long> g_seen_adds{0};
 constinit std::atomic<size_t> g_slots{0};
 constinit FixedText<512> g_path;
 
-bool IsOurs(const ElfView& object) {
-  return object.Contains(reinterpret_cast<const void*>(&HookOtherAllocators));
-}
+bool IsOurs(const ElfView& object) { return object.Contains(&g_seen_adds); }
 
 bool IsAllocator(const ElfView& object) {
   if (IsOurs(object)) return false;
@@ -222,8 +220,7 @@ int ReadAdds(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-}  // namespace
-
+// In a hook, or in the constructor.
 void HookOtherAllocators() {
   const int saved_errno = errno;
   unsigned long long adds = 0;
@@ -239,6 +236,10 @@ void HookOtherAllocators() {
   }
   errno = saved_errno;
 }
+
+}  // namespace
+
+constinit const Part kAllocatorsPart = {.start = HookOtherAllocators, .on_tick = HookOtherAllocators};
 
 const char* OtherAllocatorPath() { return g_path.c_str(); }
 size_t OtherAllocatorSlots() { return g_slots.load(std::memory_order_relaxed); }

@@ -10,11 +10,12 @@
 
 #include <cstddef>
 
+#include "preload/recorder/parts.h"
+
 namespace plateau {
 
-// Looks for allocators and for objects that call them, if objects were loaded since it last did. In a hook,
-// or in the constructor.
-void HookOtherAllocators();
+// Looks for allocators and for objects that call them, at the start and whenever objects were loaded since.
+extern const Part kAllocatorsPart;
 
 // What was found: the file of the first such allocator, "" when there is none, and how many calls were
 // hooked.

@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "preload/base/real_functions.h"
-#include "preload/hooks/other_allocators.h"
 #include "preload/recorder/event.h"
 #include "preload/recorder/parts.h"
 
@@ -101,10 +100,7 @@ namespace {
 
 extern "C" char** environ;
 
-[[gnu::constructor(101)]] void AtStart() {
-  StartProcess(environ);
-  HookOtherAllocators();
-}
+[[gnu::constructor(101)]] void AtStart() { StartProcess(environ); }
 
 }  // namespace
 }  // namespace plateau

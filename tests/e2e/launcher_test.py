@@ -56,6 +56,16 @@ class LauncherTest(unittest.TestCase):
         done = run("run", *options, "-o", out, "--", self.program, *arguments)
         return out, done
 
+    def test_a_lost_recorder_is_said_instead_of_a_card(self):
+        """`env -i` takes LD_PRELOAD away: what is left is the trace of env itself."""
+        done = run("run", "-o", self.directory / "lost", "--", "/usr/bin/env", "-i", "/bin/sleep", "1.5")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"only 0\.\d\d s of \d+\.\d s were recorded: the program left the recorder behind")
+        self.assertNotIn("Who holds it", done.stderr)
+        # The same wait in a process that is recorded is no loss.
+        done = run("run", "-o", self.directory / "kept", "--", "/bin/sleep", "1.5")
+        self.assertNotIn("were recorded", done.stderr)
+
     def test_exit_code_and_output_are_the_programs_own(self):
         out, done = self.record("code", 7)
         self.assertEqual(done.returncode, 7)
