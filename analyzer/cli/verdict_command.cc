@@ -1,4 +1,4 @@
-// `plateau verdict`: the classifier on series of one's own: test vectors, or a log of step,bytes.
+// `plateau verdict`: the classifier on series of one's own: test vectors, or a memory log.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/verdict/cases/case_file.h"
 #include "analyzer/verdict/cases/case_json.h"
+#include "analyzer/verdict/cases/log_words.h"
 
 namespace plateau::cli {
 namespace {
@@ -50,6 +51,16 @@ absl::StatusOr<verdict::Defaults> DefaultsFrom(const Arguments& arguments) {
   return run;
 }
 
+absl::StatusOr<verdict::LogOptions> LogOptionsFrom(const Arguments& arguments) {
+  verdict::LogOptions options;
+  options.column = arguments.Value("column");
+  if (!arguments.Has("unit")) return options;
+  options.unit_bytes = verdict::ParseUnit(arguments.Value("unit"));
+  if (options.unit_bytes) return options;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--unit: \"", arguments.Value("unit"), "\" is none of B, KiB, MiB, GiB"));
+}
+
 void PrintSummary(const verdict::Score& score) {
   for (const std::string& complaint : score.complaints) absl::PrintF("%s\n", complaint);
   absl::PrintF("%d cases, %d of %d verdicts as expected", score.cases, score.right, score.with_expectation);
@@ -62,13 +73,14 @@ void PrintSummary(const verdict::Score& score) {
 
 absl::StatusOr<int> RunVerdict(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(const verdict::Defaults defaults, DefaultsFrom(arguments));
+  PLATEAU_ASSIGN_OR_RETURN(const verdict::LogOptions log_options, LogOptionsFrom(arguments));
   const bool summary = arguments.Has("summary");
   verdict::Score score;
   for (const std::string& path : arguments.positional()) {
     PLATEAU_ASSIGN_OR_RETURN(const std::vector<std::string> files, verdict::FindCaseFiles(path));
     for (const std::string& file : files) {
       PLATEAU_ASSIGN_OR_RETURN(const std::vector<verdict::VerdictCase> cases,
-                               verdict::ReadCaseFile(file, defaults));
+                               verdict::ReadCaseFile(file, defaults, log_options));
       for (const verdict::VerdictCase& one : cases) {
         const verdict::CaseResult result = verdict::RunCase(one);
         score.Add(one, result);
@@ -87,14 +99,14 @@ const Command& VerdictCommand() {
   static const Command command = {
       .name = "verdict",
       .usage = "FILE|DIRECTORY...",
-      .summary = "Judge series of your own: test vectors, or a memory log of step,bytes.",
+      .summary = "Judge series of your own: test vectors, or a memory log.",
       .description =
-          "Reads cases (JSON, docs/verdicts.md has the schema) or a CSV log with the columns step and bytes, "
-          "and prints "
-          "one line of JSON per case: the verdict, its numbers, and a sentence. A header such as rss_mb "
-          "gives the "
-          "unit of a log; without one it is bytes. A directory stands for every .json and .csv file in "
-          "it.\n\n"
+          "Reads cases (JSON, docs/verdicts.md has the schema) or a memory log, and prints one line of JSON per "
+          "case: the verdict, its numbers, and a sentence. A log is a CSV file with named columns in any order "
+          "(also of psrecord, Weights & Biases or TensorBoard), lines such as \"Step 40: 10,375 MB\", or the "
+          "output of mprof or of free -m in a loop. A name such as rss_mb gives the unit; without one it is "
+          "bytes. A log without steps is judged by seconds or samples, which \"unit\" says. A directory stands "
+          "for every .json and .csv file in it.\n\n"
           "A log alone cannot name who holds the memory, and a leak seen in it is unconfirmed; the sentence "
           "says what a "
           "trace would add.",
@@ -102,6 +114,14 @@ const Command& VerdictCommand() {
           {{.name = "summary",
             .help =
                 "Compare with the expected values in the files instead; exit code 1 when something is off."},
+           {.name = "column",
+            .value = "NAME",
+            .help = "The column of a log that holds the memory.",
+            .default_value = "found by its name"},
+           {.name = "unit",
+            .value = "UNIT",
+            .help = "Unit of a column whose name says none: B, KiB, MiB or GiB.",
+            .default_value = "B"},
            {.name = "epoch-steps",
             .value = "N",
             .help = "Steps per pass over the data, may be fractional.",
@@ -128,6 +148,7 @@ const Command& VerdictCommand() {
             .default_value = "what the file says"}},
       .examples = {{"plateau verdict --epoch-steps 82.9 --limit 32GiB rss.csv",
                     "what an RSS log alone can say"},
+                   {"plateau verdict train.log", "lines such as \"Step 40: 10,375 MB\""},
                    {"plateau verdict --summary vectors/", "test the classifier"}},
       .min_positional = 1,
       .run = RunVerdict};

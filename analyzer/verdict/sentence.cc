@@ -287,8 +287,9 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
   return "";
 }
 
-// "steps" -> "batches" in a finished sentence; options such as --epoch-steps keep their name.
-std::string InBatches(const std::string& text) {
+}  // namespace
+
+std::string InUnits(const std::string& text, std::string_view unit) {
   static constexpr std::string_view kStep = "step";
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -297,7 +298,8 @@ std::string InBatches(const std::string& text) {
     if (begins_word && text.compare(at, kStep.size(), kStep) == 0) {
       at += kStep.size();
       const bool plural = at < text.size() && text[at] == 's';
-      out += plural ? "batches" : "batch";
+      out += unit;
+      if (plural) out += unit == "batch" ? "es" : "s";
       at += plural;
     } else {
       out += text[at++];
@@ -306,11 +308,9 @@ std::string InBatches(const std::string& text) {
   return out;
 }
 
-}  // namespace
-
 void Explain(const RunContext& run, Verdict* verdict) {
   verdict->sentence = Sentence(run, *verdict);
-  if (run.unit == series::StepUnit::kBatch) verdict->sentence = InBatches(verdict->sentence);
+  if (run.unit == series::StepUnit::kBatch) verdict->sentence = InUnits(verdict->sentence, "batch");
 }
 
 std::string NextStep(const Verdict& verdict) {

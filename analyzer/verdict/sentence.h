@@ -5,6 +5,7 @@
 #define PLATEAU_ANALYZER_VERDICT_SENTENCE_H_
 
 #include <string>
+#include <string_view>
 
 #include "analyzer/series/run_context.h"
 #include "analyzer/verdict/verdict.h"
@@ -13,6 +14,9 @@ namespace plateau::verdict {
 
 // Fills verdict->sentence. Steps are called what they are in this run: steps or batches.
 void Explain(const series::RunContext& run, Verdict* verdict);
+
+// "steps" -> "batches", "seconds" in a finished sentence; options such as --epoch-steps keep their name.
+std::string InUnits(const std::string& text, std::string_view unit);
 
 // What to do next, one line; empty when there is nothing to do.
 std::string NextStep(const Verdict& verdict);

@@ -41,7 +41,8 @@ absl::StatusOr<std::vector<std::string>> FindCaseFiles(const std::string& path) 
   return files;
 }
 
-absl::StatusOr<std::vector<VerdictCase>> ReadCaseFile(const std::string& path, const Defaults& defaults) {
+absl::StatusOr<std::vector<VerdictCase>> ReadCaseFile(const std::string& path, const Defaults& defaults,
+                                                      const LogOptions& log_options) {
   absl::StatusOr<std::string> text = ReadText(path);
   if (!text.ok()) return text.status();
   if (absl::EndsWith(path, ".json")) {
@@ -51,11 +52,7 @@ absl::StatusOr<std::vector<VerdictCase>> ReadCaseFile(const std::string& path, c
     if (!lines.ok()) return lines.status();
     return ParseEventCases(*text, *lines, path, defaults);
   }
-  absl::StatusOr<VerdictCase> parsed = ParseCsvCase(*text, path, defaults);
-  if (!parsed.ok()) return parsed.status();
-  std::vector<VerdictCase> cases;
-  cases.push_back(*std::move(parsed));
-  return cases;
+  return ParseLogCases(*text, path, defaults, log_options);
 }
 
 }  // namespace plateau::verdict

@@ -98,6 +98,12 @@ std::string ResultLine(const VerdictCase& verdict_case, const CaseResult& result
   Json out;
   out["id"] = verdict_case.id;
   out["verdict"] = VerdictName(verdict.kind);
+  if (verdict_case.log) {
+    // Every number that is said per step or of a step is in this unit.
+    out["unit"] = verdict_case.unit;
+    out["log"] = {{"format", verdict_case.log->format}, {"lines_left_out", verdict_case.log->lines_left_out}};
+    if (!verdict_case.log->column.empty()) out["log"]["column"] = verdict_case.log->column;
+  }
   PutEstimate(out, "rate_bytes_per_step", "rate_interval", verdict.rate_bytes_per_step);
   PutEstimate(out, "plateau_bytes", "plateau_interval", verdict.plateau_bytes);
   PutEstimate(out, "knee_step", "knee_interval", verdict.knee_step);

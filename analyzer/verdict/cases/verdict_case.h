@@ -29,6 +29,13 @@ struct Expectation {
   std::optional<double> knee_step;
 };
 
+// How a memory log was read.
+struct LogNote {
+  std::string format;      // as in MemoryLog
+  std::string column;      // of a table
+  int lines_left_out = 0;  // that hold no memory size
+};
+
 struct VerdictCase {
   std::string id;
   std::string family;
@@ -39,6 +46,8 @@ struct VerdictCase {
   series::ProcessSeries process;          // kProcess
   series::MemoryCurve curve;              // kCurve
   std::optional<Expectation> expected;
+  std::string unit = "step";   // what `curve.step` counts: "step", "second" or "sample"
+  std::optional<LogNote> log;  // of a case that was read from a log
   bool arrays_match = true;  // of an event stream: accumulated as expected
 };
 

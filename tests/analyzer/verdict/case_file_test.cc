@@ -34,17 +34,6 @@ TEST(CaseFileTest, MistakesNameTheFileTheCaseAndTheField) {
               HasSubstr("out of range"));
 }
 
-TEST(CaseFileTest, LogWithHeaderAndUnit) {
-  const auto log = ParseCsvCase("step,rss_mb\n10,5434\n20;7017\n30\t8721\n", "rss.csv", {});
-  ASSERT_TRUE(log.ok()) << log.status();
-  EXPECT_EQ(log->curve.bytes[0], 5434.0 * (1 << 20));
-  EXPECT_EQ(log->curve.step.size(), 3u);
-  EXPECT_EQ(log->run.steps, 30);
-  EXPECT_TRUE(ParseCsvCase("1,100\n2,200\n", "rss.csv", {}).ok()) << "a header is optional";
-  EXPECT_FALSE(ParseCsvCase("step,bytes\n1,100\nabc\n", "rss.csv", {}).ok());
-  EXPECT_FALSE(ParseCsvCase("", "rss.csv", {}).ok());
-}
-
 TEST(CaseFileTest, CommandLineFillsWhatTheFileLeavesOpen) {
   Defaults defaults;
   defaults.epoch_steps = 40;
@@ -70,9 +59,9 @@ TEST(CaseFileTest, EventStreamsMustMakeSense) {
 TEST(CaseFileTest, FewOrDegenerateSamplesAreJudgedNotCrashedOn) {
   for (const char* text : {"1,5\n", "1,5\n1,6\n", "1,0\n2,0\n3,0\n4,0\n5,0\n6,0\n7,0\n8,0\n9,0\n10,0\n",
                            "5,1\n5,1\n5,1\n5,1\n5,1\n5,1\n5,1\n5,1\n5,1\n", "1,1e300\n2,1\n3,-1e300\n"}) {
-    const auto log = ParseCsvCase(text, "rss.csv", {});
-    ASSERT_TRUE(log.ok());
-    EXPECT_FALSE(IsLeak(RunCase(*log).verdict.kind)) << text;
+    const auto cases = ParseLogCases(text, "rss.csv", {});
+    ASSERT_TRUE(cases.ok()) << cases.status();
+    EXPECT_FALSE(IsLeak(RunCase(cases->front()).verdict.kind)) << text;
   }
 }
 
