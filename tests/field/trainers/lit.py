@@ -1,0 +1,82 @@
+"""Lightning: lit.py CASE FOLDER."""
+import logging
+import sys
+import warnings
+
+import lightning.pytorch as pl
+import torch
+from torch.utils.data import DataLoader
+
+from truth import Stream, Truth, Vectors, classifier, kill
+
+warnings.filterwarnings("ignore")
+logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+case, folder = sys.argv[1], sys.argv[2]
+truth = Truth()
+
+
+class Module(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model = classifier()
+
+    def loss_of(self, batch):
+        if isinstance(batch, (list, tuple)) and len(batch) == 2 and isinstance(batch[0], (list, tuple)):
+            return self.loss_of(batch[0]) + self.loss_of(batch[1])
+        x, y = batch
+        return torch.nn.functional.cross_entropy(self.model(x), y)
+
+    def training_step(self, batch, index):
+        loss = self.loss_of(batch)
+        if case == "killed_last" and truth.counts["steps"] == 29:
+            kill()
+        return loss
+
+    def validation_step(self, batch, index, dataloader_idx=0):
+        self.loss_of(batch)
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters())
+
+
+class Count(pl.Callback):
+    def on_train_batch_end(self, trainer, *_):
+        truth.set(steps=trainer.global_step)
+
+    def on_train_epoch_end(self, trainer, module):
+        truth.add("epochs")
+
+    def on_validation_end(self, trainer, module):
+        if not trainer.sanity_checking:
+            truth.add("evaluations")
+
+
+SETTINGS = {
+    "plain": dict(max_epochs=4),
+    "accumulation": dict(max_epochs=4, accumulate_grad_batches=4),
+    "validation_interval": dict(max_epochs=3, val_check_interval=5),
+    "no_sanity": dict(max_epochs=3, num_sanity_val_steps=0),
+    "max_steps": dict(max_steps=25, max_epochs=-1),
+    "iterable": dict(max_epochs=3),
+    "two_loaders": dict(max_epochs=3),
+    "two_validations": dict(max_epochs=3),
+    "workers": dict(max_epochs=3),
+    "killed_last": dict(max_epochs=3),
+    "checkpoint": dict(max_epochs=3),
+}[case]
+workers = 2 if case == "workers" else 0
+train = DataLoader(Stream(40) if case == "iterable" else Vectors(40), batch_size=4, num_workers=workers)
+if case == "two_loaders":
+    train = [train, DataLoader(Vectors(24), batch_size=4)]
+valid = DataLoader(Vectors(16), batch_size=4)
+if case == "two_validations":
+    valid = [valid, DataLoader(Vectors(8), batch_size=4)]
+callbacks = [Count()]
+if case == "checkpoint":
+    class Saving(pl.callbacks.ModelCheckpoint):
+        def _save_checkpoint(self, trainer, path):
+            super()._save_checkpoint(trainer, path)
+            truth.add("checkpoints")
+    callbacks.append(Saving(dirpath=folder, save_top_k=-1))
+pl.Trainer(accelerator="cpu", logger=False, enable_checkpointing=case == "checkpoint", enable_progress_bar=False,
+           enable_model_summary=False, callbacks=callbacks, **SETTINGS).fit(Module(), train, valid)
