@@ -127,6 +127,7 @@ series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock&
   if (known.epoch_steps) run.epoch_steps = known.epoch_steps;
   if (clock.examples_per_step() > 0) run.examples_per_step = clock.examples_per_step();
   if (clock.dataset_examples() > 0) run.dataset_examples = static_cast<double>(clock.dataset_examples());
+  run.unique_seen = clock.ExpectedExamples();
   run.planned_steps = known.planned_steps;
   if (!clock.evaluations().empty()) run.events.push_back(Track("eval", clock.evaluations()));
   if (!clock.checkpoints().empty()) run.events.push_back(Track("checkpoint", clock.checkpoints()));

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "preload/trace/fetch_mark.h"
 #include "preload/trace/mark_groups.h"
 
 namespace plateau::replay {
@@ -13,6 +14,13 @@ using trace::MarkKind;
 
 constexpr size_t kMostDrawn = 8'000'000;
 constexpr size_t kGroupsToChooseFrom = 4;
+
+// Which iterator a fetch that was left out was asked of is not known.
+uint64_t WithoutIterator(uint64_t value) {
+  trace::FetchMark mark = trace::DecodeFetchMark(value);
+  mark.iterator = 0;
+  return trace::EncodeFetchMark(mark);
+}
 
 // The marks of one group, of times relative to its begin.
 struct Group {
@@ -72,6 +80,7 @@ class Drawing {
       for (const TimedMark& mark : group.marks) {
         drawn.push_back(mark);
         drawn.back().tsc = begin_ + static_cast<uint64_t>(begin + static_cast<double>(mark.tsc) * scale);
+        if (mark.kind == MarkKind::kFetchEnd) drawn.back().value = WithoutIterator(mark.value);
       }
     }
     counts.groups_drawn += groups;

@@ -110,6 +110,7 @@ struct Steps {
   std::optional<double> steps_per_epoch;
   std::vector<double> epoch_ends;   // step at which each epoch ended
   std::vector<double> evaluations;  // step at which each evaluation began
+  std::vector<double> checkpoints;  // step after which each checkpoint was written
 };
 
 struct Totals {

@@ -81,7 +81,12 @@ std::string DescribeEpochs(const StepClock& clock) {
   if (clock.epochs_are_marked()) return text + " (as the program marked them).";
   text += clock.steps_per_epoch_is_measured() ? " (the DataLoader ran out)"
                                               : " (from the length of the DataLoader)";
-  return text + ".";
+  text += ".";
+  if (clock.steps_before_run() > 0) {
+    text += " The run goes on from a checkpoint: its first pass began " + Decimal(clock.steps_before_run()) +
+            " steps before it.";
+  }
+  return text;
 }
 
 }  // namespace

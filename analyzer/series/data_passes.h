@@ -1,12 +1,9 @@
 // Which fetches trained, which evaluated, and where the passes over the data end.
 //
-// A fetched batch is used when a backward pass (or, where none is seen, an optimizer step) follows before the
-// next fetch. A loader that runs out after a used batch ended an epoch; one that runs out after unused
-// batches ended an evaluation. Where marks carry the line of their caller, the line decides: a loop that ever
-// trains is the training loop.
-//
-//   fetch backward fetch backward fetch(stop) | fetch fetch fetch(stop) | fetch backward ...
-//                                 epoch ends    evaluation of 2 batches
+// Where the recorder says which iterator a fetch was asked of, the passes are those of the iterators
+// (passes_by_loader.h). In older recordings, and where Python is not known, they are told apart by the lines
+// that fetch and by the order of fetches and backward passes (passes_by_line.h). Evaluations that fetch nothing
+// are seen by model.eval() and model.train().
 //
 // Pure; n log n in the events.
 #ifndef PLATEAU_ANALYZER_SERIES_DATA_PASSES_H_
@@ -20,8 +17,10 @@
 namespace plateau::series {
 
 struct EpochEnd {
-  uint64_t time;  // begin of the fetch that found nothing more
+  uint64_t time;  // no step of the epoch ends later, and none of the next begins earlier
   uint32_t batches;
+  uint32_t skipped = 0;    // batches of the pass that were left out at its begin: the run goes on from a checkpoint
+  bool is_replay = false;  // nothing was fetched: the batches of the pass before came again
 };
 
 struct EvaluationPass {
@@ -29,6 +28,7 @@ struct EvaluationPass {
   uint64_t end;
   uint32_t batches;
   bool is_complete;  // the loader ran out, or the mode went back to train
+  uint64_t dataset = 0;  // which data was evaluated; 0 = not known
 };
 
 struct DataPasses {
@@ -38,8 +38,16 @@ struct DataPasses {
   std::vector<EvaluationPass> evaluations;
   uint32_t batches_after_last_epoch = 0;
   uint32_t skipped_batches = 0;  // fetched by the training loop and not used
+  uint32_t batches_ahead = 0;    // fetched at the end of the run and not trained yet, by a loop that fetches ahead
+  uint32_t batches_before_run = 0;  // of the first pass, trained by the run that this one goes on from
+  // The loader that feeds the training, as it described itself; all 0 when it did not.
+  LoaderEvent loader{};
+  bool is_loader_known = false;
   bool are_stops_known = true;   // false: the ends of passes were inferred from the order of fetches
 };
+
+// True if a backward pass (where none is seen: an optimizer step) begins in [from, to).
+bool IsTrainedIn(const LoopEvents& events, uint64_t from, uint64_t to);
 
 DataPasses FindDataPasses(const LoopEvents& events, uint64_t end_time);
 

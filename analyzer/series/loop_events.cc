@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "preload/trace/fetch_mark.h"
+
 namespace plateau::series {
 namespace {
 
@@ -61,6 +63,25 @@ bool HasBetterSource(const MarkLog& log, uint32_t stream, MarkKind kind) {
   });
 }
 
+// The thread that fetches: the one that trains, or, where that one fetches nothing, the one that fetches most
+// (a prefetcher in the background).
+uint32_t FetchingStream(const MarkLog& log, uint32_t training) {
+  std::map<uint32_t, size_t> fetches;
+  for (const Mark& mark : log.marks()) {
+    if (mark.kind == MarkKind::kFetchBegin) ++fetches[mark.stream];
+  }
+  if (fetches.empty() || fetches.contains(training)) return training;
+  return std::max_element(fetches.begin(), fetches.end(), [](const auto& a, const auto& b) {
+           return a.second < b.second;
+         })->first;
+}
+
+DataOrder OrderOf(std::string_view word) {
+  if (word == "kept") return DataOrder::kKept;
+  if (word == "shuffled") return DataOrder::kShuffled;
+  return word == "drawn" ? DataOrder::kDrawn : DataOrder::kUnknown;
+}
+
 class Collector {
  public:
   Collector(const MarkLog& log, uint64_t end_time, LoopEvents* events)
@@ -68,6 +89,7 @@ class Collector {
     ignore_hook_steps_ = HasBetterSource(log, events_.stream, MarkKind::kStep);
     ignore_hook_modes_ = HasBetterSource(log, events_.stream, MarkKind::kTrainMode);
     take_all_backwards_ = !HasBetterSource(log, events_.stream, MarkKind::kBackwardBegin);
+    fetch_stream_ = FetchingStream(log, events_.stream);
   }
 
   void Add(const Mark& mark) {
@@ -83,6 +105,7 @@ class Collector {
         LoaderEvent loader{};
         if (mark.source == MarkSource::kSiteCustomize && ParseLoaderNote(log_.Name(mark.name), &loader)) {
           loader.time = mark.time;
+          loader.iterator = trace::IteratorOfAddress(mark.value);
           events_.loaders.push_back(loader);
         }
         return;
@@ -90,6 +113,11 @@ class Collector {
       case MarkKind::kBackwardBegin:
       case MarkKind::kBackwardEnd:
         if (mark.stream == events_.stream || take_all_backwards_) AddBackward(mark);
+        return;
+      case MarkKind::kFetchBegin:
+      case MarkKind::kFetchEnd:
+      case MarkKind::kFetchStop:
+        if (mark.stream == fetch_stream_) AddOwn(mark);
         return;
       default:
         if (mark.stream == events_.stream) AddOwn(mark);
@@ -137,17 +165,14 @@ class Collector {
         zero_grad_sites_.insert(mark.value);
         break;
       case MarkKind::kFetchBegin:
-        CloseBackward(mark.time);
+        if (mark.stream == events_.stream) CloseBackward(mark.time);
         CloseFetch(mark.time);
         events_.fetches.push_back({mark.time, mark.time, mark.value, false, true});
         is_fetch_open_ = true;
         break;
       case MarkKind::kFetchEnd:
       case MarkKind::kFetchStop:
-        if (!is_fetch_open_) return;
-        events_.fetches.back().is_stop = mark.kind == MarkKind::kFetchStop;
-        events_.fetches.back().is_stop_known = mark.value != 0 || mark.kind == MarkKind::kFetchStop;
-        CloseFetch(mark.time);
+        if (is_fetch_open_) EndFetch(mark);
         break;
       case MarkKind::kTrainMode:
         if (is_hook && ignore_hook_modes_) return;
@@ -158,6 +183,16 @@ class Collector {
       default:
         break;
     }
+  }
+
+  void EndFetch(const Mark& mark) {
+    const trace::FetchMark end = trace::DecodeFetchMark(mark.value);
+    FetchEvent& fetch = events_.fetches.back();
+    fetch.is_stop = mark.kind == MarkKind::kFetchStop;
+    fetch.is_stop_known = end.knows_stop || fetch.is_stop;
+    fetch.are_gradients_off = end.gradients_off;
+    fetch.iterator = end.iterator;
+    CloseFetch(mark.time);
   }
 
   // Ranges are opened by Python code. Where its frames are not part of the stacks, all optimizers of a
@@ -212,6 +247,7 @@ class Collector {
   bool ignore_hook_steps_ = false;
   bool ignore_hook_modes_ = false;
   bool take_all_backwards_ = false;
+  uint32_t fetch_stream_ = 0;
   bool has_optimizer_begin_ = false;
   uint64_t optimizer_begin_ = 0;
   uint64_t optimizer_site_ = 0;
@@ -240,6 +276,9 @@ bool ParseLoaderNote(std::string_view note, LoaderEvent* loader) {
     if (key == "batches") loader->batches = value;
     if (key == "batch_size") loader->batch_size = value;
     if (key == "examples") loader->examples = value;
+    if (key == "dataset") loader->dataset = value;
+    if (key == "skipped") loader->skipped = value;
+    if (key == "order") loader->order = OrderOf(word.substr(equals + 1));
   }
   return true;
 }

@@ -20,6 +20,8 @@ struct FetchEvent {
   uint64_t site;
   bool is_stop;        // brought no batch: the loader ran out
   bool is_stop_known;  // false: the recorder could not tell a stop from a batch
+  bool are_gradients_off = false;
+  uint64_t iterator = 0;  // which iterator was asked (trace::FetchMark); 0 = not known
 };
 
 struct BackwardEvent {
@@ -47,12 +49,24 @@ struct PhaseEvent {
   bool is_explicit;
 };
 
+// How a loader chooses the examples of a pass.
+enum class DataOrder : uint8_t {
+  kUnknown,
+  kKept,      // in the order of the data set
+  kShuffled,  // each once, in another order each time
+  kDrawn,     // at random, with replacement
+};
+
 // What a DataLoader said about itself when a pass over it began (only with the Python start-up hook).
 struct LoaderEvent {
   uint64_t time;
   uint64_t batches;  // 0 = it does not know
   uint64_t batch_size;
   uint64_t examples;
+  uint64_t iterator = 0;  // as in FetchEvent
+  uint64_t dataset = 0;   // which data set it is; 0 = not known
+  DataOrder order = DataOrder::kUnknown;
+  uint64_t skipped = 0;   // batches left out at the begin of the pass, by a run that goes on from a checkpoint
 };
 
 struct LoopEvents {

@@ -1,6 +1,7 @@
 #include "analyzer/series/step_clock.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analyzer/series/clock_sentence.h"
 #include "analyzer/series/data_passes.h"
@@ -110,9 +111,22 @@ class StepClockBuilder {
                                CountIn(backwards, after, end.time), end.optimizer_steps, end.is_skipped});
       begin = end.time;
     }
+    MeasureBatches();
+  }
+
+  // Batches a step, over the steps that were fed by the loader: replays of its batches fetch nothing.
+  void MeasureBatches() {
+    size_t steps = clock_.steps_.size();
+    for (size_t i = passes_.epoch_ends.size(); i-- > 0;) {
+      if (passes_.epoch_ends[i].is_replay) continue;
+      if (i + 1 < passes_.epoch_ends.size()) steps = StepsEndedBy(passes_.epoch_ends[i].time);
+      break;
+    }
+    if (steps == 0) return;
     uint64_t fetches = 0;
-    for (const Step& step : clock_.steps_) fetches += step.fetches;
-    clock_.batches_per_step_ = static_cast<double>(fetches) / static_cast<double>(clock_.steps_.size());
+    for (size_t i = 0; i < steps; ++i) fetches += clock_.steps_[i].fetches;
+    fetches -= std::min<uint64_t>(fetches, passes_.batches_ahead);
+    clock_.batches_per_step_ = static_cast<double>(fetches) / static_cast<double>(steps);
   }
 
   uint32_t StepsEndedBy(uint64_t time) const {
@@ -135,25 +149,32 @@ class StepClockBuilder {
     for (const EpochEnd& end : ends) {
       const uint32_t steps = StepsEndedBy(end.time);
       if (steps <= last_step) continue;
-      clock_.epochs_.push_back({last_step + 1, steps, end.batches, begin, end.time, true});
+      clock_.epochs_.push_back({last_step + 1, steps, end.batches, begin, end.time, true, end.skipped});
       last_step = steps;
       begin = end.time;
     }
     const bool has_epochs = !clock_.epochs_.empty() || !events_.fetches.empty();
     if (has_epochs && last_step < clock_.step_count()) {
       clock_.epochs_.push_back({last_step + 1, clock_.step_count(), passes_.batches_after_last_epoch, begin,
-                                clock_.ends_.back(), false});
+                                clock_.ends_.back(), false, 0});
     }
     MeasureEpochs();
   }
 
   void MeasureEpochs() {
+    // The rest of a pass that began in an earlier run tells the length only where no whole pass does.
+    const bool has_whole = std::any_of(clock_.epochs_.begin(), clock_.epochs_.end(), [](const Epoch& epoch) {
+      return epoch.is_complete && epoch.skipped_batches == 0;
+    });
     std::vector<double> lengths;
     for (const Epoch& epoch : clock_.epochs_) {
-      if (!epoch.is_complete) continue;
+      if (!epoch.is_complete || (has_whole && epoch.skipped_batches > 0)) continue;
       const bool has_batches = epoch.batches > 0 && clock_.batches_per_step_ > 0;
-      lengths.push_back(has_batches ? epoch.batches / clock_.batches_per_step_
+      lengths.push_back(has_batches ? (epoch.batches + epoch.skipped_batches) / clock_.batches_per_step_
                                     : static_cast<double>(epoch.last_step - epoch.first_step + 1));
+    }
+    if (clock_.batches_per_step_ > 0) {
+      clock_.steps_before_run_ = passes_.batches_before_run / clock_.batches_per_step_;
     }
     if (lengths.empty()) return;
     std::nth_element(lengths.begin(), lengths.begin() + static_cast<ptrdiff_t>(lengths.size() / 2),
@@ -166,7 +187,8 @@ class StepClockBuilder {
     for (const EvaluationPass& pass : passes_.evaluations) {
       const uint32_t after = StepsEndedBy(pass.begin);
       if (after == 0 && pass.batches == 0) continue;  // model.eval() while loading
-      AddInterlude(&clock_.evaluations_, {pass.begin, pass.end, after, pass.batches, {}});
+      if (IsInCheck(pass.begin)) continue;
+      clock_.evaluations_.push_back({pass.begin, pass.end, after, pass.batches, {}});
     }
     std::vector<Interlude> explicit_evaluations;
     for (const PhaseEvent& phase : events_.phases) {
@@ -189,15 +211,26 @@ class StepClockBuilder {
     clock_.evaluations_ = std::move(explicit_evaluations);
   }
 
-  // The loader that feeds the training: the last one that was opened before the first used batch.
+  // Lightning tries its validation loop before it trains, and says so.
+  bool IsInCheck(uint64_t time) const {
+    return std::any_of(events_.phases.begin(), events_.phases.end(), [&](const PhaseEvent& phase) {
+      return !phase.is_explicit && log_.Name(phase.name) == "sanity check" && phase.begin <= time &&
+             time <= phase.end;
+    });
+  }
+
+  // The loader that feeds the training; where iterators are not known, the last one that was opened before the
+  // first used batch.
   void FindLoader() {
     if (events_.loaders.empty() || passes_.used_fetch_begins.empty()) return;
-    const LoaderEvent* training = nullptr;
+    const LoaderEvent* training = passes_.is_loader_known ? &passes_.loader : nullptr;
     for (const LoaderEvent& loader : events_.loaders) {
+      if (passes_.is_loader_known) break;
       if (loader.time <= passes_.used_fetch_ends.front()) training = &loader;
     }
     if (training == nullptr) return;
     clock_.dataset_examples_ = training->examples;
+    clock_.data_order_ = training->order;
     clock_.examples_per_step_ = static_cast<double>(training->batch_size) * clock_.batches_per_step_;
     if (clock_.steps_per_epoch_ == 0 && training->batches > 0 && clock_.batches_per_step_ > 0) {
       clock_.steps_per_epoch_ = static_cast<double>(training->batches) / clock_.batches_per_step_;
@@ -341,6 +374,27 @@ uint64_t StepClock::BucketBegin(uint32_t bucket) const {
 uint64_t StepClock::BucketEnd(uint32_t bucket) const {
   if (bucket == 0) return first_begin_;
   return bucket <= ends_.size() ? ends_[bucket - 1] : trace_end_;
+}
+
+std::vector<double> StepClock::ExpectedExamples() const {
+  const auto all = static_cast<double>(dataset_examples_);
+  if (all <= 0 || examples_per_step_ <= 0 || steps_per_epoch_ <= 0) return {};
+  const bool is_resumed = steps_before_run_ > 0 && data_order_ == DataOrder::kShuffled;
+  if (!is_resumed && data_order_ != DataOrder::kDrawn) return {};
+  // What is left of the first pass brings new examples only; the next one brings again what is left of it.
+  const double rest = std::max(0.0, steps_per_epoch_ - steps_before_run_);
+  const double share = std::clamp(steps_before_run_ / steps_per_epoch_, 0.0, 1.0);
+  std::vector<double> seen = {0};
+  for (uint32_t step = 1; step <= step_count(); ++step) {
+    const double drawn = step * examples_per_step_;
+    if (data_order_ == DataOrder::kDrawn) {
+      seen.push_back(all * -std::expm1(-drawn / all));
+    } else {
+      const double late = std::max(0.0, step - rest) * share;
+      seen.push_back(std::min(all, (std::min<double>(step, rest) + late) * examples_per_step_));
+    }
+  }
+  return seen;
 }
 
 std::string_view StepClock::unit() const {

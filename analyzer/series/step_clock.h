@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/series/loop_events.h"
 #include "analyzer/series/mark_log.h"
 
 namespace plateau::series {
@@ -65,6 +66,7 @@ struct Epoch {
   uint64_t begin_time;
   uint64_t end_time;
   bool is_complete;  // false: the run ended inside it
+  uint32_t skipped_batches = 0;  // left out at its begin, since an earlier run had trained them
 };
 
 // Something that happens beside the steps: an evaluation, a checkpoint, a phase of the user's.
@@ -127,11 +129,17 @@ class StepClock {
   // Length of an epoch in steps: measured, or from the loader's length before the first epoch ended. 0 =
   // unknown.
   double steps_per_epoch() const { return steps_per_epoch_; }
+  // Steps of the first pass that an earlier run took; this one goes on from its checkpoint.
+  double steps_before_run() const { return steps_before_run_; }
   bool steps_per_epoch_is_measured() const { return steps_per_epoch_is_measured_; }
   bool epochs_are_marked() const { return epochs_are_marked_; }    // by the program, with explicit marks
   double batches_per_step() const { return batches_per_step_; }    // 0 = no DataLoader
   double examples_per_step() const { return examples_per_step_; }  // 0 = unknown
   uint64_t dataset_examples() const { return dataset_examples_; }  // 0 = unknown
+  DataOrder data_order() const { return data_order_; }
+  // How many different examples were seen by the end of steps 0..steps, as far as the order of the data lets one
+  // expect. Empty where the first pass brings one new example after the other: the passes say it all then.
+  std::vector<double> ExpectedExamples() const;
   uint32_t skipped_steps() const;
   uint32_t skipped_batches() const { return skipped_batches_; }  // fetched in the training loop and not used
   uint32_t stream() const { return stream_; }                    // the thread that trains
@@ -153,11 +161,13 @@ class StepClock {
   std::vector<Interlude> checkpoints_;
   std::vector<Interlude> phases_;
   double steps_per_epoch_ = 0;
+  double steps_before_run_ = 0;
   bool steps_per_epoch_is_measured_ = false;
   bool epochs_are_marked_ = false;
   double batches_per_step_ = 0;
   double examples_per_step_ = 0;
   uint64_t dataset_examples_ = 0;
+  DataOrder data_order_ = DataOrder::kUnknown;
   uint32_t skipped_batches_ = 0;
   uint32_t stream_ = 0;
   double allocated_bytes_ = 0;

@@ -82,7 +82,7 @@ class Alternation {
   // True if group i goes on with the iteration that began with group `first`.
   bool Continues(size_t first, size_t i) const {
     if (HasFetchBetween(i)) return false;
-    if (UsesFetchesOnly()) return UsualPerFetch() <= 3;
+    if (UsesFetchesOnly()) return UsualPerFetch() <= 3 && i - first < UsualPerFetch();
     for (size_t k = first; k < i; ++k) {
       if (groups_[k].identity == groups_[i].identity) return false;
     }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "preload/recorder/tracer.h"
+#include "preload/torch/stop_iteration.h"
 
 #define PLATEAU_EXPORT extern "C" __attribute__((visibility("default"), used))
 
@@ -52,6 +53,7 @@ PLATEAU_EXPORT int plateau_is_recording(void) { return plateau::Enabled() ? 1 : 
 
 // Not public: python/plateau_site calls it by ctypes. `kind` is a trace::MarkKind; others are ignored.
 PLATEAU_EXPORT void plateau_site_mark(int kind, uint64_t value, const char* name) {
+  if (!plateau::KnowsStopIteration()) (void)plateau::HandledException();  // proves the layout; see there
   switch (static_cast<MarkKind>(kind)) {
     case MarkKind::kStep:
     case MarkKind::kEpoch:
@@ -60,6 +62,8 @@ PLATEAU_EXPORT void plateau_site_mark(int kind, uint64_t value, const char* name
     case MarkKind::kOptimizerBegin:
     case MarkKind::kTrainMode:
     case MarkKind::kNote:
+    case MarkKind::kPhaseBegin:
+    case MarkKind::kPhaseEnd:
       Mark(static_cast<MarkKind>(kind), MarkSource::kSiteCustomize, value, name);
       return;
     default:

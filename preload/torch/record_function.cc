@@ -9,9 +9,11 @@
 
 #include "preload/base/real_symbol.h"
 #include "preload/recorder/tracer.h"
+#include "preload/torch/fetch_owner.h"
 #include "preload/torch/start.h"
 #include "preload/torch/stop_iteration.h"
 #include "preload/torch/user_range.h"
+#include "preload/trace/fetch_mark.h"
 
 namespace plateau {
 namespace {
@@ -21,6 +23,8 @@ using trace::MarkSource;
 
 constexpr char kLibrary[] = "libtorch_cpu.so";
 constexpr char kAddCallback[] = "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE";
+constexpr char kCoreLibrary[] = "libc10.so";
+constexpr char kGradMode[] = "_ZN3c108GradMode10is_enabledEv";
 constexpr char kRangeName[] = "_ZNK2at14RecordFunction4nameEv";
 constexpr char kLayoutGuard[] = "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE";
 
@@ -46,6 +50,8 @@ constinit std::atomic<RangeArming> arming{RangeArming::kNotTried};
 constinit std::atomic<bool> is_arming{false};
 using RangeNameFunction = const char*(const void*);
 constinit RangeNameFunction* range_name = nullptr;
+using GradModeFunction = bool();
+constinit GradModeFunction* are_gradients_on = nullptr;
 constinit std::atomic<bool> is_backward_hooked{false};
 // Used without the Engine::execute hook: a backward pass was reported, and nothing else happened since.
 constinit std::atomic<bool> in_backward{false};
@@ -53,6 +59,9 @@ constinit std::atomic<bool> in_backward{false};
 thread_local constinit const void* handled_before_fetch = nullptr;
 
 bool IsArmed() { return arming.load(std::memory_order_relaxed) == RangeArming::kArmed; }
+
+// torch.no_grad() or inference_mode() is in force on this thread; false when it cannot be told.
+bool AreGradientsOff() { return are_gradients_on != nullptr && !are_gradients_on(); }
 
 // Empty when the range has no readable name; the callbacks are disarmed then.
 std::string_view NameOf(const void* range) {
@@ -97,8 +106,12 @@ void EndRange(const void* range, const void* frame) {
   } else if (user_range.kind == RangeKind::kFetch) {
     const bool is_stop = EndedByStopIteration(handled_before_fetch);
     // A fetch that brought a batch says whether a stop would have been seen.
+    const bool is_known = is_stop || KnowsStopIteration();
+    const void* owner = is_known ? FetchOwner(user_range.detail) : nullptr;
+    const trace::FetchMark mark = {is_known, AreGradientsOff(),
+                                   trace::IteratorOfAddress(reinterpret_cast<uintptr_t>(owner))};
     RecordMark(is_stop ? MarkKind::kFetchStop : MarkKind::kFetchEnd, MarkSource::kRecordFunction,
-               is_stop || KnowsStopIteration() ? 1 : 0, user_range.detail);
+               trace::EncodeFetchMark(mark), user_range.detail);
   }
 }
 
@@ -150,6 +163,7 @@ RangeArming Register(bool op_names) {
   range_name = reinterpret_cast<RangeNameFunction*>(FindInLibrary(kLibrary, kRangeName));
   if (add == nullptr || range_name == nullptr) return RangeArming::kNoFunction;
   if (FindInLibrary(kLibrary, kLayoutGuard) == nullptr) return RangeArming::kOldLayout;
+  are_gradients_on = reinterpret_cast<GradModeFunction*>(FindInLibrary(kCoreLibrary, kGradMode));
 
   HookGuard guard;  // torch's list of callbacks is not the program's memory
   Callback callback{};

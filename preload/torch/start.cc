@@ -13,6 +13,7 @@
 #include "preload/sampler/sample_set.h"
 #include "preload/torch/method_hooks.h"
 #include "preload/torch/record_function.h"
+#include "preload/torch/stop_iteration.h"
 
 namespace plateau {
 
@@ -109,6 +110,9 @@ void internal::NoticeTorchSlowly() {
   if ((notice & (notice - 1)) != 0) return;
   const int saved_errno = errno;
   TryArm();
+  // Torch is being imported: no generator runs here, so the layout of the thread's state can be proven before
+  // the first fetch, which may well be inside one.
+  if (!KnowsStopIteration()) (void)HandledException();
   errno = saved_errno;
 }
 

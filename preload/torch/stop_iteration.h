@@ -8,9 +8,9 @@
 //   ... the fetch ...
 //   bool stop = EndedByStopIteration(before);
 //
-// Works for CPython 3.8 to 3.13 with the GIL; elsewhere KnowsStopIteration() is false and nothing is read.
-// The layout is believed only after the pointer it leads to was seen inside the thread state, where it
-// belongs. Allocates: never. Locks: never. Throws: never.
+// Works where thread_view.h does; elsewhere KnowsStopIteration() is false and nothing is read. The layout is
+// believed only after the pointer it leads to was seen inside the thread state, where it belongs.
+// Allocates: never. Locks: never. Throws: never.
 #ifndef PLATEAU_PRELOAD_TORCH_STOP_ITERATION_H_
 #define PLATEAU_PRELOAD_TORCH_STOP_ITERATION_H_
 

@@ -3,9 +3,11 @@
 The launcher puts this folder first on PYTHONPATH. The hook waits for a few modules and adds to them, when they are
 imported,
   - the length and batch size of a DataLoader, when a pass over it begins (so that the length of an epoch is known before
-    the first one ends),
+    the first one ends, and which fetches belong to the pass),
   - model.train() and model.eval(),
   - the end of each optimizer step, which counts only where torch's ranges cannot be heard,
+  - checkpoints in the format of safetensors,
+  - where Lightning checks its validation loop before it trains, which is no evaluation,
   - the number and the text of each cell of a notebook, which has no file to read it from,
 and for frameworks that have no such ranges, where their steps end: rounds of boosting of XGBoost and LightGBM, batches, epochs and
 evaluations of Keras.
@@ -90,29 +92,69 @@ def _watch_loaders(module, mark):
 
     @functools.wraps(real_iter)
     def __iter__(self):
+        iterator = real_iter(self)
         try:
-            mark(_NOTE, 0, _describe_loader(self).encode())
-        except Exception:  # a data set without a length, or any surprise: the program must not notice
+            mark(_NOTE, id(iterator), _describe_loader(self).encode())
+        except Exception:  # any surprise: the program must not notice
             pass
-        return real_iter(self)
+        return iterator
 
     module.DataLoader.__iter__ = __iter__
 
 
 def _describe_loader(loader):
     words = ["loader"]
-    try:
-        words.append("batches=%d" % len(loader))
-        words.append("examples=%d" % len(loader.dataset))
-    except TypeError:
-        pass
+    for word, sized in (("batches", loader), ("examples", loader.dataset)):
+        try:
+            words.append("%s=%d" % (word, len(sized)))
+        except (TypeError, NotImplementedError):  # it has no length
+            pass
     batch_size = loader.batch_size
     if batch_size is None:
         batch_size = getattr(loader.batch_sampler, "batch_size", None)
     if isinstance(batch_size, int):
         words.append("batch_size=%d" % batch_size)
     words.append("workers=%d" % loader.num_workers)
+    words.append("dataset=%d" % id(loader.dataset))
+    words.append("order=%s" % _order_of(loader))
+    # A run that goes on from a checkpoint leaves out what the pass had already brought (accelerate's samplers and loaders).
+    for part in (loader.batch_sampler, loader):
+        skipped = getattr(part, "skip_batches", 0)
+        if isinstance(skipped, int) and skipped > 0:
+            words.append("skipped=%d" % skipped)
+            break
     return " ".join(words)
+
+
+def _order_of(loader):
+    """How the examples of a pass are chosen: in order, each once in any order, or drawn with replacement."""
+    batches = loader.batch_sampler
+    while getattr(batches, "batch_sampler", None) is not None:  # accelerate wraps samplers in samplers
+        batches = batches.batch_sampler
+    sampler = getattr(batches, "sampler", None) or loader.sampler
+    if getattr(sampler, "replacement", False):
+        return "drawn"
+    return "kept" if type(sampler).__name__ == "SequentialSampler" else "shuffled"
+
+
+def _watch_safetensors(module, mark):
+    """Checkpoints that are not written by torch's archive writer."""
+    import functools
+
+    def watch(name):
+        real_save = getattr(module, name)
+
+        @functools.wraps(real_save)
+        def save(*args, **kwargs):
+            mark(_PHASE_BEGIN, 0, b"checkpoint")
+            try:
+                return real_save(*args, **kwargs)
+            finally:
+                mark(_PHASE_END, 0, b"checkpoint")
+
+        setattr(module, name, save)
+
+    watch("save_file")
 
 
 def _watch_modes(module, mark):
@@ -203,6 +245,22 @@ def _watch_cells(module, mark):
     module.CachingCompiler.cache = cache
 
 
+def _watch_sanity_check(module, mark):
+    import functools
+
+    real_check = module.Trainer._run_sanity_check
+
+    @functools.wraps(real_check)
+    def _run_sanity_check(self, *args, **kwargs):
+        mark(_PHASE_BEGIN, 0, b"sanity check")
+        try:
+            return real_check(self, *args, **kwargs)
+        finally:
+            mark(_PHASE_END, 0, b"sanity check")
+
+    module.Trainer._run_sanity_check = _run_sanity_check
+
+
 _WATCHED = {
     "IPython.core.compilerop": _watch_cells,
     "torch.optim.optimizer": _watch_optimizers,
@@ -213,6 +271,9 @@ _WATCHED = {
     "keras.src.callbacks.callback_list": _watch_keras,  # Keras 3
     "keras.src.callbacks": _watch_keras,  # 2.13 to 2.15
     "keras.callbacks": _watch_keras,  # before
+    "safetensors.torch": _watch_safetensors,
+    "lightning.pytorch.trainer.trainer": _watch_sanity_check,
+    "pytorch_lightning.trainer.trainer": _watch_sanity_check,
 }
 
 

@@ -147,6 +147,8 @@ Steps StepsOf(const series::StepClock& clock) {
   }
   for (const series::Interlude& evaluation : clock.evaluations())
     steps.evaluations.push_back(evaluation.after_step);
+  for (const series::Interlude& checkpoint : clock.checkpoints())
+    steps.checkpoints.push_back(checkpoint.after_step);
   return steps;
 }
 

@@ -49,7 +49,12 @@ class SiteHookTest(unittest.TestCase):
     def test_loaders_modes_and_steps_are_marked(self):
         done, marks = run(LOOP)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([m[6] for m in of_hook(marks, 14)], ["loader batches=3 examples=10 batch_size=4 workers=0"] * 2)
+        notes = of_hook(marks, 14)
+        words = [[word for word in m[6].split() if not word.startswith("dataset=")] for m in notes]
+        self.assertEqual(words, [["loader", "batches=3", "examples=10", "batch_size=4", "workers=0", "order=kept"]] * 2)
+        # The fetches of a pass have the iterator that its note names.
+        fetches = [int(m[5]) >> 2 for m in marks if m[3] in ("9", "15")]
+        self.assertEqual(fetches, [int(m[5]) >> 4 for m in notes for _ in range(4)])
         self.assertEqual([m[5] for m in of_hook(marks, 10)], ["1", "0", "1", "0"])
         self.assertEqual([m[6] for m in of_hook(marks, 1)], ["SGD"] * 6)
 
