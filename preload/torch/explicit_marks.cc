@@ -62,8 +62,6 @@ PLATEAU_EXPORT void plateau_site_mark(int kind, uint64_t value, const char* name
     case MarkKind::kOptimizerBegin:
     case MarkKind::kTrainMode:
     case MarkKind::kNote:
-    case MarkKind::kPhaseBegin:
-    case MarkKind::kPhaseEnd:
       Mark(static_cast<MarkKind>(kind), MarkSource::kSiteCustomize, value, name);
       return;
     default:
