@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       options.site_of = [](replay::Pool, uint32_t node) { return node % 64; };
       series::SeriesAccumulator series({.max_buckets = 2});
       series::TensorSeries tensors;
-      report::SeriesFeeder feeder(&series, &tensors);
+      series::SeriesFeeder feeder(&series, &tensors);
       options.observer = &feeder;
       if (definitions.ok()) replay::ReplayHeap(**reader, *definitions, options);
       series.Finish(3);

@@ -83,7 +83,10 @@ TEST(RoundMarks, ALoopWithADifferentNumberOfRoundsInsideGivesNone) {
   Marks marks;
   uint64_t rounds = 0, episodes = 0;
   for (uint64_t length : {10, 35, 22, 60, 17, 48, 31, 9, 55, 27}) {
-    for (uint64_t i = 0; i < length; ++i) marks.Add(1000 * ++rounds, "rl.py:20", rounds);
+    for (uint64_t i = 0; i < length; ++i) {
+      ++rounds;
+      marks.Add(1000 * rounds, "rl.py:20", rounds);
+    }
     marks.Add(1000 * rounds + 500, "rl.py:18", ++episodes);
   }
   EXPECT_TRUE(marks.Clock()->epoch_ends.empty());

@@ -23,7 +23,7 @@ void ReplayInto(const std::string& text, const std::vector<uint64_t>& bucket_end
   ASSERT_TRUE(reader.ok()) << reader.status();
   const auto definitions = replay::CollectDefinitions(**reader);
   series::TensorSeries tensors;
-  SeriesFeeder feeder(series, &tensors);
+  series::SeriesFeeder feeder(series, &tensors);
   replay::ReplayOptions options;
   options.bucket_ends = bucket_ends;
   options.observer = &feeder;
