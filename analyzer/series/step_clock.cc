@@ -329,6 +329,8 @@ StepClock StepClock::OfWork(const WorkClock& work, const StepClockOptions& optio
   clock.first_begin_ = work.begin;
   clock.ends_ = work.source == StepSource::kTime ? EqualSlices(work.begin, work.end, options.max_time_buckets)
                                                  : work.ends;
+  // An end is the first moment behind its part, and the last allocation belongs to the last part.
+  if (!clock.ends_.empty() && work.source != StepSource::kRounds && clock.ends_.back() == work.end) ++clock.ends_.back();
   clock.allocated_bytes_ = work.allocated_bytes;
   clock.loop_ = work.loop;
   if (work.source == StepSource::kRounds) clock.FillRounds(work);
@@ -352,7 +354,8 @@ void StepClock::FillRounds(const WorkClock& work) {
   if (epochs_.empty()) return;
   std::vector<uint32_t> lengths;
   for (const Epoch& epoch : epochs_) lengths.push_back(epoch.last_step - epoch.first_step + 1);
-  std::nth_element(lengths.begin(), lengths.begin() + static_cast<ptrdiff_t>(lengths.size() / 2), lengths.end());
+  std::nth_element(lengths.begin(), lengths.begin() + static_cast<ptrdiff_t>(lengths.size() / 2),
+                   lengths.end());
   steps_per_epoch_ = lengths[lengths.size() / 2];
   steps_per_epoch_is_measured_ = true;
   if (last < steps_.size()) {
