@@ -116,7 +116,9 @@ def _describe_loader(loader):
         words.append("batch_size=%d" % batch_size)
     words.append("workers=%d" % loader.num_workers)
     words.append("dataset=%d" % id(loader.dataset))
-    words.append("order=%s" % _order_of(loader))
+    order = _order_of(loader)
+    if order is not None:
+        words.append("order=%s" % order)
     # A run that goes on from a checkpoint leaves out what the pass had already brought (accelerate's samplers and loaders).
     for part in (loader.batch_sampler, loader):
         skipped = getattr(part, "skip_batches", 0)
@@ -127,7 +129,10 @@ def _describe_loader(loader):
 
 
 def _order_of(loader):
-    """How the examples of a pass are chosen: in order, each once in any order, or drawn with replacement."""
+    """How the examples of a pass are chosen: in order, each once in any order, or drawn with replacement. None: the data set
+    itself decides."""
+    if loader.batch_sampler is None or not hasattr(loader.dataset, "__getitem__") or type(loader.sampler).__name__ == "_InfiniteConstantSampler":
+        return None
     batches = loader.batch_sampler
     while getattr(batches, "batch_sampler", None) is not None:  # accelerate wraps samplers in samplers
         batches = batches.batch_sampler

@@ -151,7 +151,7 @@ class CudaReportTest(unittest.TestCase):
         self.assertEqual((report["devices"], report["out_of_memory"], report["out_of_memory_count"]), ([], [], 0))
         self.assertIn("no device memory", report["recording"]["levels"]["cuda"])
         self.assertIn("no torch library", report["recording"]["levels"]["torch"])
-        self.assertIn("time-based", " ".join(report["recording"]["notes"]))
+        self.assertIn("the clock is time", " ".join(report["recording"]["notes"]))
         self.assertEqual(report["steps"]["count"], 0)
 
 

@@ -65,7 +65,8 @@ TEST(HeapHooks, OperatorNewOfAnotherAllocatorIsRecorded) {
       EXPECT_EQ(trace.LiveCountOfSize(bytes), 0u) << allocator << bytes;
     }
     // The C++ library rounds a size up to the alignment.
-    EXPECT_EQ(trace.AllocsOfSize(10002) + trace.AllocsOfSize(10048), 2u - trace.AllocsOfSize(10005)) << allocator;
+    EXPECT_EQ(trace.AllocsOfSize(10002) + trace.AllocsOfSize(10048), 2u - trace.AllocsOfSize(10005))
+        << allocator;
     EXPECT_EQ(trace.LiveCountOfSize(10005) + trace.LiveCountOfSize(10048), 1u) << allocator;
     EXPECT_EQ(trace.unknown_frees, 0u) << allocator;
     EXPECT_EQ(trace.summary.TotalDroppedEvents(), 0u) << allocator;

@@ -66,7 +66,7 @@ class NoStepsTest(unittest.TestCase):
 
     @unittest.skipUnless(has_numpy(), "no numpy")
     def test_a_line_that_keeps_arrays_comes_first(self):
-        for program in ("trainer_class.py", "local_list.py", "thread_per_request.py", "asyncio_queue.py", "phases.py"):
+        for program in ("trainer_class.py", "thread_per_request.py", "asyncio_queue.py", "phases.py"):
             with self.subTest(program=program):
                 self.check_first_line(program, PYTHON, PROGRAMS / program, "leak")
 

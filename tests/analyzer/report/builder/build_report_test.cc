@@ -338,7 +338,9 @@ for step 1 160
   @{step*100000000 + 90000000} mark kind=step value=1 name="SGD"
 end
 )";
-  const std::string server = "header mode=exact pid=200 parent=100 start_realtime_ns=2 clean_exit=1\n@1000 alloc address=0x1000 bytes=10\n";
+  const std::string server =
+      "header mode=exact pid=200 parent=100 start_realtime_ns=2 clean_exit=1\n@1000 alloc address=0x1000 "
+      "bytes=10\n";
   const std::string worker = R"(
 header mode=exact pid=300 parent=200 start_realtime_ns=3 clean_exit=1
 code code=1 python=3011 line=30 file="/home/user/data.py" name="__getitem__"
@@ -357,7 +359,9 @@ end
   ASSERT_TRUE(recording.ok());
   const auto model = BuildReport(*recording, {});
   ASSERT_TRUE(model.ok());
-  EXPECT_EQ(model->verdict.name, "leak");
+  // No pass over data is known, so it grows, and whether it is a leak stays open.
+  EXPECT_EQ(model->verdict.name, "inconclusive");
+  EXPECT_THAT(model->verdict.sentence, HasSubstr("/step"));
   EXPECT_THAT(model->verdict.sentence, HasSubstr("process 300"));
   ASSERT_NE(FindSite(*model, "data.py:30 in __getitem__"), nullptr);
   EXPECT_NEAR(FindSite(*model, "data.py:30 in __getitem__")->growth_bytes_per_step, 500001, 5000);
