@@ -36,7 +36,8 @@ std::string LostTime(const reader::Recording& recording, uint64_t begin_ns, uint
   const double recorded = static_cast<double>(CoveredNs(std::move(spans), begin_ns, end_ns)) / kSecond;
   if (run < 1 || recorded > 0.1 * run) return "";
   return absl::StrFormat(
-      "only %.2f s of %.1f s were recorded: the program left the recorder behind (env -i, an LD_PRELOAD of its own, a "
+      "only %.2f s of %.1f s were recorded: the program left the recorder behind (env -i, an LD_PRELOAD of "
+      "its own, a "
       "static program) or allocated nothing after that",
       recorded, run);
 }

@@ -16,9 +16,9 @@
 #include "analyzer/cli/load_report.h"
 #include "analyzer/cli/table_options.h"
 #include "analyzer/reader/recording.h"
-#include "analyzer/report/text/card.h"
-#include "analyzer/report/page/html_report.h"
 #include "analyzer/report/json/json_report.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/text/card.h"
 #include "analyzer/report/text/text_report.h"
 
 namespace plateau::cli {
@@ -30,7 +30,8 @@ bool IsRecording(const std::string& path) {
 
 // Which arguments make one report: those of one run.
 absl::StatusOr<std::vector<std::vector<std::string>>> PathsOfRuns(const std::vector<std::string>& paths) {
-  if (paths.size() == 1 || !absl::c_all_of(paths, IsRecording)) return std::vector<std::vector<std::string>>{paths};
+  if (paths.size() == 1 || !absl::c_all_of(paths, IsRecording))
+    return std::vector<std::vector<std::string>>{paths};
   PLATEAU_ASSIGN_OR_RETURN(const std::vector<reader::Recording> runs, reader::OpenRuns(paths));
   std::vector<std::vector<std::string>> paths_of_runs;
   for (const reader::Recording& run : runs) paths_of_runs.push_back(run.paths);
@@ -110,7 +111,8 @@ const Command& ReportCommand() {
           "Prints the verdict card and the tables behind it. A recording is the directory `plateau run` "
           "made, a trace file in it, or "
           "several of them; a run that is still going on or was killed is read like any other. Recordings of "
-          "one job, which ran at the same time, are read as one; separate runs get a report each. A report that "
+          "one job, which ran at the same time, are read as one; separate runs get a report each. A report "
+          "that "
           "was written with "
           "--json can be given instead.",
       .options = WithAnalysisOptions(

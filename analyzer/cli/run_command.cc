@@ -82,9 +82,11 @@ absl::Status MakeRoomIn(const Arguments& arguments, const std::string& directory
   }
   if (old->IsRunning()) return absl::OkStatus();
   if (!arguments.Has("force")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--out=", directory, ": a recording is in it already; give another directory, or --force to replace "
-        "it (`plateau report ", directory, "` shows it)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--out=", directory,
+                     ": a recording is in it already; give another directory, or --force to replace "
+                     "it (`plateau report ",
+                     directory, "` shows it)"));
   }
   for (const reader::TraceFile& trace : old->traces) {
     if (unlink(trace.path.c_str()) != 0) return absl::ErrnoToStatus(errno, trace.path);
@@ -237,8 +239,8 @@ absl::Status Report(const Arguments& arguments, const reader::Recording& recordi
 }
 
 // Everything after the program's end. Failures are said and change nothing about the exit code.
-absl::Status Finish(const Arguments& arguments, const std::string& directory, const report::BuildOptions& options,
-                    const Ending& ending, uint64_t begin_ns) {
+absl::Status Finish(const Arguments& arguments, const std::string& directory,
+                    const report::BuildOptions& options, const Ending& ending, uint64_t begin_ns) {
   const uint64_t end_ns = MonotonicNs();
   NoteEnding(directory, ending.Words());
   PLATEAU_ASSIGN_OR_RETURN(reader::Recording recording, reader::OpenRecording({directory}));
@@ -339,8 +341,9 @@ const Command& RunCommand() {
             .default_value = "leaf"},
            {.name = "no-steps", .help = "Do not look for training steps and tensors in torch."},
            {.name = "loop-rounds",
-            .help = "Count the rounds of the program's own Python loops (3.12 and later), for programs without "
-                    "training steps."},
+            .help =
+                "Count the rounds of the program's own Python loops (3.12 and later), for programs without "
+                "training steps."},
            {.name = "no-follow", .help = "Do not record child processes."},
            {.name = "cuda", .help = "Load the CUDA part also where no driver is found."},
            {.name = "no-cuda", .help = "Do not load the CUDA part."},

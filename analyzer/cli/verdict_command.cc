@@ -101,11 +101,14 @@ const Command& VerdictCommand() {
       .usage = "FILE|DIRECTORY...",
       .summary = "Judge series of your own: test vectors, or a memory log.",
       .description =
-          "Reads cases (JSON, docs/verdicts.md has the schema) or a memory log, and prints one line of JSON per "
-          "case: the verdict, its numbers, and a sentence. A log is a CSV file with named columns in any order "
+          "Reads cases (JSON, docs/verdicts.md has the schema) or a memory log, and prints one line of JSON "
+          "per "
+          "case: the verdict, its numbers, and a sentence. A log is a CSV file with named columns in any "
+          "order "
           "(also of psrecord, Weights & Biases or TensorBoard), lines such as \"Step 40: 10,375 MB\", or the "
           "output of mprof or of free -m in a loop. A name such as rss_mb gives the unit; without one it is "
-          "bytes. A log without steps is judged by seconds or samples, which \"unit\" says. A directory stands "
+          "bytes. A log without steps is judged by seconds or samples, which \"unit\" says. A directory "
+          "stands "
           "for every .json and .csv file in it.\n\n"
           "A log alone cannot name who holds the memory, and a leak seen in it is unconfirmed; the sentence "
           "says what a "

@@ -56,7 +56,7 @@ constexpr unsigned NodeNumbers(uint8_t code) {
   if (code == trace::kNodeExplicit) return 3;
   if (code == trace::kNodeFarBranchTo) return 2;
   return (code >= trace::kNodeBranchTo && code < trace::kNodeFarBranchTo) || code == trace::kNodeCallTo ? 1
-                                                                                                         : 0;
+                                                                                                        : 0;
 }
 
 // The codes of a size.

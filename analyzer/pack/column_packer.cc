@@ -241,13 +241,13 @@ class Merger {
   void AddOther(const Record& r, std::string_view bytes) {
     switch (r.kind) {
       case RecordKind::kAlloc:
-        return AddHot({r.tsc, r.alloc.address, r.alloc.bytes, r.alloc.stack, r.kind, r.alloc.is_realloc,
-                       r.has_time});
+        return AddHot(
+            {r.tsc, r.alloc.address, r.alloc.bytes, r.alloc.stack, r.kind, r.alloc.is_realloc, r.has_time});
       case RecordKind::kFree:
         return AddHot({r.tsc, r.free.address, 0, 0, r.kind, r.free.is_realloc, r.has_time});
       case RecordKind::kAllocIn:
-        return AddHot({r.tsc, r.alloc_in.address, r.alloc_in.bytes, r.alloc_in.stack, r.kind, false,
-                       r.has_time});
+        return AddHot(
+            {r.tsc, r.alloc_in.address, r.alloc_in.bytes, r.alloc_in.stack, r.kind, false, r.has_time});
       case RecordKind::kFreeIn:
         return AddHot({r.tsc, r.free_in.address, 0, 0, r.kind, false, r.has_time});
       case RecordKind::kNode:

@@ -37,9 +37,8 @@ struct Rest {
   }
   // Copies one number, byte for byte.
   bool Copy(uint8_t** out) {
-    for (const uint8_t* const limit = end - p > static_cast<ptrdiff_t>(trace::kMaxVarintBytes)
-                                          ? p + trace::kMaxVarintBytes
-                                          : end;
+    for (const uint8_t* const limit =
+             end - p > static_cast<ptrdiff_t>(trace::kMaxVarintBytes) ? p + trace::kMaxVarintBytes : end;
          p != limit;) {
       const uint8_t byte = *p++;
       *(*out)++ = byte;
@@ -255,8 +254,8 @@ class Joiner {
 
 absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std::string_view packed) {
   if (header.raw_bytes > kMaxUnpackedBytes) {
-    return absl::DataLossError(absl::StrCat("says it unpacks to ", header.raw_bytes,
-                                            " bytes, more than any block has"));
+    return absl::DataLossError(
+        absl::StrCat("says it unpacks to ", header.raw_bytes, " bytes, more than any block has"));
   }
   if (packed.empty() || packed[0] != kColumnsVersion) {
     return absl::UnimplementedError("packed in a way this version does not know");

@@ -42,7 +42,7 @@ struct ProcessMemory {
   std::unique_ptr<series::TensorSeries> tensors;
   std::vector<SiteEnding> endings;  // by site
   RowGrowth row_growth;
-  series::Breakdown breakdown;      // of everything retained on the host
+  series::Breakdown breakdown;  // of everything retained on the host
   series::CopyOnWriteAttribution copy_on_write;
   std::unique_ptr<DeviceRows> device;
   std::unique_ptr<DeviceSummary> device_summary;

@@ -16,7 +16,7 @@ using series::StepSource;
 using series::WorkClock;
 
 constexpr std::string_view kRoundNote = "round ";  // and the loop's line
-constexpr size_t kWantedRounds = 60;  // verdicts can do something with
+constexpr size_t kWantedRounds = 60;               // verdicts can do something with
 constexpr size_t kFewestRounds = 20;
 constexpr uint64_t kMostRounds = 1 << 22;
 
@@ -105,8 +105,8 @@ std::vector<uint32_t> EpochsOf(const CountedLoop& outer, const CountedLoop& inne
   std::vector<uint32_t> over;
   std::vector<double> lengths;
   for (const uint64_t end : outer.ends) {
-    const auto count =
-        static_cast<uint32_t>(std::upper_bound(inner.ends.begin(), inner.ends.end(), end) - inner.ends.begin());
+    const auto count = static_cast<uint32_t>(std::upper_bound(inner.ends.begin(), inner.ends.end(), end) -
+                                             inner.ends.begin());
     if (count <= (over.empty() ? 0 : over.back())) continue;
     lengths.push_back(count - (over.empty() ? 0 : over.back()));
     over.push_back(count);

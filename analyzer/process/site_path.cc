@@ -9,7 +9,8 @@ SitePath PathToAllocation(const std::vector<const symbols::Frame*>& stack, const
   SitePath path;
   for (const symbols::Frame* frame : stack) {
     // Several places of one line are one site.
-    if (frame->line == site->line && frame->file == site->file && frame->function == site->function) return path;
+    if (frame->line == site->line && frame->file == site->file && frame->function == site->function)
+      return path;
     if (frame->kind != "python") continue;
     if (absl::StartsWith(frame->file, "<frozen importlib")) path.is_import = true;
     const bool is_written = !replay::IsGeneratedPython(frame->file, frame->function, false);

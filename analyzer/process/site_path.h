@@ -13,7 +13,8 @@
 namespace plateau::process {
 
 struct SitePath {
-  const symbols::Frame* library = nullptr;  // the innermost Python line that was not made at run time; may be null
+  const symbols::Frame* library =
+      nullptr;  // the innermost Python line that was not made at run time; may be null
   bool is_import = false;
 };
 

@@ -180,9 +180,8 @@ class Packer {
       packed.bytes_read += block.header.payload_bytes;
       is_heap_only &= trace::IsHeapOnly(block.header);
     }
-    PLATEAU_ASSIGN_OR_RETURN(
-        PackedColumns columns,
-        PackColumns(loaded.parts, options_.count_costs ? &packed.costs : nullptr));
+    PLATEAU_ASSIGN_OR_RETURN(PackedColumns columns,
+                             PackColumns(loaded.parts, options_.count_costs ? &packed.costs : nullptr));
     packed.payload = std::move(columns.bytes);
     trace::BlockHeader& header = packed.header;
     header.magic = trace::kBlockMagic;

@@ -10,7 +10,8 @@ namespace plateau::replay {
 namespace {
 
 bool IsBase32(absl::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7'); });
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7'); });
 }
 
 // ".../ab/cabxyz....py": inductor names a file by a hash of its text, 51 letters behind a `c`, and its folder by

@@ -39,9 +39,9 @@ bool HasVersionedFolder(absl::string_view path, absl::string_view name) {
   for (size_t at = path.find(name); at != absl::string_view::npos; at = path.find(name, at + 1)) {
     const absl::string_view version = path.substr(at + name.size());
     const size_t digits = std::min(version.find_first_not_of("0123456789."), version.size());
-    if (digits > 0 && (absl::StartsWith(version.substr(digits), "/") ||
-                       absl::StartsWith(version.substr(digits), "t/") ||
-                       absl::StartsWith(version.substr(digits), "zip/")))
+    if (digits > 0 &&
+        (absl::StartsWith(version.substr(digits), "/") || absl::StartsWith(version.substr(digits), "t/") ||
+         absl::StartsWith(version.substr(digits), "zip/")))
       return true;
   }
   return false;

@@ -33,9 +33,9 @@
 namespace plateau::replay {
 
 enum class SiteRule : uint8_t {
-  kUser,   // the innermost frame of the user
-  kLeaf,   // the innermost frame that is not the allocator itself
-  kStack,  // every stack is its own site
+  kUser,     // the innermost frame of the user
+  kLeaf,     // the innermost frame that is not the allocator itself
+  kStack,    // every stack is its own site
   kLibrary,  // the innermost Python line, of the user or of a library
 };
 std::optional<SiteRule> ParseSiteRule(std::string_view name);  // "user", "leaf", "stack", "library"

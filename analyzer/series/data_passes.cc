@@ -45,9 +45,8 @@ bool IsTrainedIn(const LoopEvents& events, uint64_t from, uint64_t to) {
 }
 
 DataPasses FindDataPasses(const LoopEvents& events, uint64_t end_time) {
-  const bool are_iterators_known =
-      std::any_of(events.fetches.begin(), events.fetches.end(),
-                  [](const FetchEvent& fetch) { return fetch.iterator != 0; });
+  const bool are_iterators_known = std::any_of(events.fetches.begin(), events.fetches.end(),
+                                               [](const FetchEvent& fetch) { return fetch.iterator != 0; });
   DataPasses passes =
       are_iterators_known ? FindPassesByLoader(events, end_time) : FindPassesByLine(events, end_time);
   for (const EvaluationPass& interval : EvaluationsByMode(events, end_time)) {

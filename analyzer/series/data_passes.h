@@ -19,7 +19,8 @@ namespace plateau::series {
 struct EpochEnd {
   uint64_t time;  // no step of the epoch ends later, and none of the next begins earlier
   uint32_t batches;
-  uint32_t skipped = 0;    // batches of the pass that were left out at its begin: the run goes on from a checkpoint
+  uint32_t skipped =
+      0;  // batches of the pass that were left out at its begin: the run goes on from a checkpoint
   bool is_replay = false;  // nothing was fetched: the batches of the pass before came again
 };
 
@@ -27,7 +28,7 @@ struct EvaluationPass {
   uint64_t begin;
   uint64_t end;
   uint32_t batches;
-  bool is_complete;  // the loader ran out, or the mode went back to train
+  bool is_complete;      // the loader ran out, or the mode went back to train
   uint64_t dataset = 0;  // which data was evaluated; 0 = not known
 };
 
@@ -38,12 +39,13 @@ struct DataPasses {
   std::vector<EvaluationPass> evaluations;
   uint32_t batches_after_last_epoch = 0;
   uint32_t skipped_batches = 0;  // fetched by the training loop and not used
-  uint32_t batches_ahead = 0;    // fetched at the end of the run and not trained yet, by a loop that fetches ahead
+  uint32_t batches_ahead =
+      0;  // fetched at the end of the run and not trained yet, by a loop that fetches ahead
   uint32_t batches_before_run = 0;  // of the first pass, trained by the run that this one goes on from
   // The loader that feeds the training, as it described itself; all 0 when it did not.
   LoaderEvent loader{};
   bool is_loader_known = false;
-  bool are_stops_known = true;   // false: the ends of passes were inferred from the order of fetches
+  bool are_stops_known = true;  // false: the ends of passes were inferred from the order of fetches
 };
 
 // True if a backward pass (where none is seen: an optimizer step) begins in [from, to).

@@ -44,9 +44,9 @@ class FunctionPaths {
   uint32_t ChildOf(uint32_t path, uint32_t location);
 
   const replay::Definitions& definitions_;
-  std::vector<uint32_t> first_code_;      // by code id: the first with that content
-  std::vector<bool> is_import_;           // by code id
-  ZeroedArray<uint32_t> path_of_node_;    // plus 1
+  std::vector<uint32_t> first_code_;    // by code id: the first with that content
+  std::vector<bool> is_import_;         // by code id
+  ZeroedArray<uint32_t> path_of_node_;  // plus 1
   std::vector<FunctionPath> paths_;
   absl::flat_hash_map<uint64_t, uint32_t> children_;  // by parent and code
   std::vector<uint32_t> walk_;

@@ -71,9 +71,9 @@ uint32_t FetchingStream(const MarkLog& log, uint32_t training) {
     if (mark.kind == MarkKind::kFetchBegin) ++fetches[mark.stream];
   }
   if (fetches.empty() || fetches.contains(training)) return training;
-  return std::max_element(fetches.begin(), fetches.end(), [](const auto& a, const auto& b) {
-           return a.second < b.second;
-         })->first;
+  return std::max_element(fetches.begin(), fetches.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 DataOrder OrderOf(std::string_view word) {

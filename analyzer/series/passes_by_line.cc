@@ -34,9 +34,9 @@ class PassFinder {
     for (size_t i = 0; i < events_.fetches.size(); ++i) {
       const FetchEvent& fetch = events_.fetches[i];
       const uint64_t next = i + 1 < events_.fetches.size() ? events_.fetches[i + 1].begin : end_time_ + 1;
-      uses_[i] = fetch.is_stop                              ? FetchUse::kStop
+      uses_[i] = fetch.is_stop                           ? FetchUse::kStop
                  : IsTrainedIn(events_, fetch.end, next) ? FetchUse::kUsed
-                                                            : FetchUse::kUnused;
+                                                         : FetchUse::kUnused;
     }
   }
 

@@ -160,9 +160,7 @@ class LoaderPasses {
   // What passes over one loader have in common, also where program and data set are made anew for each: the
   // line, and the size of the data and of a batch.
   using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
-  static Key KeyOf(const Pass& pass) {
-    return {pass.site, pass.loader.examples, pass.loader.batch_size};
-  }
+  static Key KeyOf(const Pass& pass) { return {pass.site, pass.loader.examples, pass.loader.batch_size}; }
 
   void TakeFetches() {
     std::vector<size_t> used;
@@ -190,7 +188,8 @@ class LoaderPasses {
       if (series.empty() || pass.begin >= series.back()->end()) series.push_back(&pass);
     }
     const auto rank = [](const Series& series) {
-      const auto over = std::count_if(series.begin(), series.end(), [](const Pass* p) { return p->IsOver(); });
+      const auto over =
+          std::count_if(series.begin(), series.end(), [](const Pass* p) { return p->IsOver(); });
       size_t batches = 0;
       for (const Pass* pass : series) batches += pass->fetches.size();
       // Fewest ends come first, none at all last; then most batches.
@@ -266,8 +265,8 @@ class LoaderPasses {
       const bool is_last = k + 1 == series.size();
       if (is_last && !IsTrainedToTheEnd(series)) continue;
       const uint64_t end = is_last ? EndOfLast(pass) : EndBefore(pass, *series[k + 1]);
-      found_.epoch_ends.push_back({end, static_cast<uint32_t>(pass.fetches.size()),
-                                   static_cast<uint32_t>(pass.loader.skipped)});
+      found_.epoch_ends.push_back(
+          {end, static_cast<uint32_t>(pass.fetches.size()), static_cast<uint32_t>(pass.loader.skipped)});
     }
     found_.loader = full->loader;
     found_.loader.batches += full->loader.skipped;
@@ -306,8 +305,8 @@ class LoaderPasses {
     if (series.size() != 1 || !pass.is_stopped || batches < 2) return;
     const uint64_t end = found_.epoch_ends.back().time;
     if (!IsSameOptimizerAfter(end)) return;
-    const auto first = static_cast<size_t>(
-        std::lower_bound(trainings_.begin(), trainings_.end(), end) - trainings_.begin());
+    const auto first =
+        static_cast<size_t>(std::lower_bound(trainings_.begin(), trainings_.end(), end) - trainings_.begin());
     const size_t per_pass = std::max<size_t>(1, TrainingsIn(pass.begin, end));
     for (size_t last = first + per_pass; last <= trainings_.size(); last += per_pass) {
       found_.epoch_ends.push_back({EndOfTraining(last - 1), static_cast<uint32_t>(batches), 0, true});
@@ -367,7 +366,8 @@ class LoaderPasses {
         pass.loader.dataset == 0 ? 0 : pass.loader.dataset * 0x9E3779B97F4A7C15u + pass.loader.examples;
     for (size_t first = 0; first < pass.fetches.size();) {
       size_t last = first;
-      while (last + 1 < pass.fetches.size() && TrainingsIn(BeginOf(pass, first), BeginOf(pass, last + 1)) == 0) {
+      while (last + 1 < pass.fetches.size() &&
+             TrainingsIn(BeginOf(pass, first), BeginOf(pass, last + 1)) == 0) {
         ++last;
       }
       const bool is_last = last + 1 == pass.fetches.size();
@@ -380,7 +380,9 @@ class LoaderPasses {
     }
   }
 
-  uint64_t BeginOf(const Pass& pass, size_t fetch) const { return events_.fetches[pass.fetches[fetch]].begin; }
+  uint64_t BeginOf(const Pass& pass, size_t fetch) const {
+    return events_.fetches[pass.fetches[fetch]].begin;
+  }
 
   const LoopEvents& events_;
   const uint64_t end_time_;

@@ -47,7 +47,7 @@ struct RunContext {
   double sampled_site_interval_bytes = 0;  // the same of sites that were sampled, in exact mode too
   double lost_rate = 0;                    // share of free events that were lost
 
-  int64_t bucket_steps = 1;  // steps merged into one bucket of a series
+  int64_t bucket_steps = 1;             // steps merged into one bucket of a series
   double allocated_bytes_per_step = 0;  // where that was counted: of a unit that is no step
   std::string loop;                     // whose rounds or ticks the steps are: "train.py:21"
 

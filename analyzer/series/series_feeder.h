@@ -14,8 +14,7 @@ namespace plateau::series {
 class SeriesFeeder final : public replay::ReplayObserver {
  public:
   // Both must outlive this object.
-  SeriesFeeder(SeriesAccumulator* series, TensorSeries* tensors)
-      : series_(*series), tensors_(*tensors) {}
+  SeriesFeeder(SeriesAccumulator* series, TensorSeries* tensors) : series_(*series), tensors_(*tensors) {}
 
   void OnTally(uint32_t site, const replay::SiteTally& tally, uint32_t bucket) override {
     series_.Add(site, tally, bucket);

@@ -330,7 +330,8 @@ StepClock StepClock::OfWork(const WorkClock& work, const StepClockOptions& optio
   clock.ends_ = work.source == StepSource::kTime ? EqualSlices(work.begin, work.end, options.max_time_buckets)
                                                  : work.ends;
   // An end is the first moment behind its part, and the last allocation belongs to the last part.
-  if (!clock.ends_.empty() && work.source != StepSource::kRounds && clock.ends_.back() == work.end) ++clock.ends_.back();
+  if (!clock.ends_.empty() && work.source != StepSource::kRounds && clock.ends_.back() == work.end)
+    ++clock.ends_.back();
   clock.allocated_bytes_ = work.allocated_bytes;
   clock.loop_ = work.loop;
   if (work.source == StepSource::kRounds) clock.FillRounds(work);

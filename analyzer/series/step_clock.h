@@ -65,7 +65,7 @@ struct Epoch {
   uint32_t batches;
   uint64_t begin_time;
   uint64_t end_time;
-  bool is_complete;  // false: the run ended inside it
+  bool is_complete;              // false: the run ended inside it
   uint32_t skipped_batches = 0;  // left out at its begin, since an earlier run had trained them
 };
 
@@ -81,12 +81,12 @@ struct Interlude {
 // What stands in for steps where the program marked none (work_clock.h).
 struct WorkClock {
   StepSource source = StepSource::kTime;
-  uint64_t begin = 0;           // of the program's work: after the imports
-  uint64_t end = 0;             // before its teardown
-  std::vector<uint64_t> ends;   // of the parts, ascending; empty when it is time
-  double allocated_bytes = 0;   // from begin to end
-  std::string loop;             // of rounds: its line
-  std::string epoch_loop;       // around it
+  uint64_t begin = 0;                // of the program's work: after the imports
+  uint64_t end = 0;                  // before its teardown
+  std::vector<uint64_t> ends;        // of the parts, ascending; empty when it is time
+  double allocated_bytes = 0;        // from begin to end
+  std::string loop;                  // of rounds: its line
+  std::string epoch_loop;            // around it
   std::vector<uint32_t> epoch_ends;  // rounds that were over when each round of that loop ended
 };
 
@@ -111,8 +111,8 @@ class StepClock {
   uint64_t BucketBegin(uint32_t bucket) const;
 
   StepSource source() const { return source_; }
-  std::string_view unit() const;  // "step", "round", "batch", "part" or "slice"
-  const std::string& loop() const { return loop_; }  // whose rounds the steps are: "train.py:21"
+  std::string_view unit() const;                               // "step", "round", "batch", "part" or "slice"
+  const std::string& loop() const { return loop_; }            // whose rounds the steps are: "train.py:21"
   double allocated_bytes() const { return allocated_bytes_; }  // in all buckets from 1 on; 0 = not counted
   Confidence confidence() const { return confidence_; }
   // One or more sentences: what was found, from what, and what could not be told.

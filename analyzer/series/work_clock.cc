@@ -87,9 +87,9 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
   clock.ends = allocations.log().EqualParts(window, options.parts);
   clock.source = StepSource::kBytes;
   // Folded events have no times: what they did would be in no part.
-  const bool is_folded = std::any_of(
-      definitions.rates.begin(), definitions.rates.end(),
-      [](const replay::TimedRate& timed) { return timed.rate.mode == trace::Mode::kFolded; });
+  const bool is_folded =
+      std::any_of(definitions.rates.begin(), definitions.rates.end(),
+                  [](const replay::TimedRate& timed) { return timed.rate.mode == trace::Mode::kFolded; });
   if (clock.ends.size() < kFewestParts || is_folded) {
     clock.ends.clear();
     clock.source = StepSource::kTime;

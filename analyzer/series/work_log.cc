@@ -76,8 +76,9 @@ uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const Wo
   const double time = static_cast<double>(chosen > begin ? chosen - begin : 0);
   for (path = heaviest[path]; path != 0; path = heaviest[path]) {
     const PathWork& work = beneath[path];
-    const bool is_little = counted_at_end - work.counted_at_last <= kHardlyAnything * whole &&
-                           static_cast<double>(chosen - std::min(chosen, work.last_tsc)) <= kShortWhile * time;
+    const bool is_little =
+        counted_at_end - work.counted_at_last <= kHardlyAnything * whole &&
+        static_cast<double>(chosen - std::min(chosen, work.last_tsc)) <= kShortWhile * time;
     if (work.counted < kMostOfIt * whole || !is_little || work.last_tsc <= begin) break;
     chosen = std::min(chosen, work.last_tsc);
   }

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostEntries = 20'000;             // of a folder; one with more is no folder of packages
+constexpr int kMostEntries = 20'000;  // of a folder; one with more is no folder of packages
 constexpr size_t kMaxRecordBytes = size_t{16} << 20;
 
 // The first name of every path that a RECORD lists: "numpy" of "numpy/__init__.py,sha256=...,123".
@@ -33,7 +33,8 @@ const InstalledPackages::Names& InstalledPackages::InstalledIn(const std::string
   if (!is_new) return it->second;
   std::error_code error;
   fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
-  for (int i = 0; !error && entry != fs::directory_iterator() && i < kMostEntries; entry.increment(error), ++i) {
+  for (int i = 0; !error && entry != fs::directory_iterator() && i < kMostEntries;
+       entry.increment(error), ++i) {
     const std::string name = entry->path().filename();
     if (!absl::EndsWith(name, ".dist-info")) continue;
     const auto record = ReadWholeFile(absl::StrCat(folder, "/", name, "/RECORD"), kMaxRecordBytes);

@@ -153,7 +153,8 @@ double ShareOfImports(const AnalysisInput& input) {
   double all = input.copy_on_write.without_block, of_imports = 0;
   for (const series::CopiedBytes& copied : input.copy_on_write.sites) {
     all += copied.bytes;
-    if (copied.site < input.site_info.size() && input.site_info[copied.site].is_import) of_imports += copied.bytes;
+    if (copied.site < input.site_info.size() && input.site_info[copied.site].is_import)
+      of_imports += copied.bytes;
   }
   return all > 0 ? of_imports / all : 0;
 }

@@ -83,8 +83,8 @@ bool SiteEvidence::IsKeptGraph() const {
   if (!info.operators.empty() && !has_result) return false;
   // Parts of a graph itself. That a file of torch/autograd is on the way proves nothing: compiled code always has
   // one there.
-  if (Mentions({"grad_fn", "saved_tensor", "savedvariable", "backward0", "graph_task", "torch::autograd::node",
-                "engine_run_backward"}))
+  if (Mentions({"grad_fn", "saved_tensor", "savedvariable", "backward0", "graph_task",
+                "torch::autograd::node", "engine_run_backward"}))
     return true;
   // A forward pass outside the phases Plateau knows (a second model, a probe) shows in the stack.
   const bool is_forward =

@@ -156,9 +156,8 @@ Match SharedMemory(const EvidenceBundle& e) {
 
 Match Observer(const EvidenceBundle& e) {
   Match site = LargestSite(e, e.Material(), [](const SiteEvidence& s) {
-    return s.Keeps() &&
-           s.IsAllocatedIn({"kineto", "torch/profiler", "record_memory_history", "wandb", "tracemalloc",
-                            "memory_viz"});
+    return s.Keeps() && s.IsAllocatedIn({"kineto", "torch/profiler", "record_memory_history", "wandb",
+                                         "tracemalloc", "memory_viz"});
   });
   if (site) return site;
   if (e.own.known && e.own.rise_bytes >= e.Material()) {
@@ -330,7 +329,8 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
        [](const EvidenceBundle& e) {
          return AnySite(e, 1, [](const SiteEvidence& s) {
            // Buffers that the reader of shards itself allocates, that outlive some steps, and that end together.
-           return s.IsAllocatedIn({"arrow::", "parquet::", "libarrow", "libparquet", "pyarrow", "webdataset"}) &&
+           return s.IsAllocatedIn(
+                      {"arrow::", "parquet::", "libarrow", "libparquet", "pyarrow", "webdataset"}) &&
                   s.traits.burst_free_share > 0.6 && !IsLeak(s.verdict.kind) &&
                   s.traits.temporary_bytes < 0.2 * s.traits.alloc_bytes;
          });

@@ -144,9 +144,9 @@ Verdict SiteJudge::JudgeNothingRetained() {
   const Values alloc = allocated();
   const double objects = Sum(Values(site_.alloc_count).subspan(1));
   const double mean_bytes = objects > 0 ? Sum(alloc) / objects : 0;
-  const double interval_bytes =
-      site_.surv_variance.empty() ? run_.sample_interval_bytes
-                                  : std::max(run_.sample_interval_bytes, run_.sampled_site_interval_bytes);
+  const double interval_bytes = site_.surv_variance.empty()
+                                    ? run_.sample_interval_bytes
+                                    : std::max(run_.sample_interval_bytes, run_.sampled_site_interval_bytes);
   const double object_bytes =
       std::max(site_.object_bytes > 0 ? site_.object_bytes : mean_bytes, interval_bytes);
   base.detectable_bytes_per_step = std::max(2 * floor_, 5 * object_bytes / std::max(mature_, 1));

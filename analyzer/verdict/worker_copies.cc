@@ -33,7 +33,8 @@ WorkerCopies MostAtOnce(std::span<const series::WorkerSeries> workers) {
       Add(worker, &always);
     }
   }
-  std::sort(timed.begin(), timed.end(), [](const auto* a, const auto* b) { return a->begin_time < b->begin_time; });
+  std::sort(timed.begin(), timed.end(),
+            [](const auto* a, const auto* b) { return a->begin_time < b->begin_time; });
   WorkerCopies most = always;
   std::vector<const series::WorkerSeries*> living;
   for (const series::WorkerSeries* born : timed) {

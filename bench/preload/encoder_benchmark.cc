@@ -84,9 +84,7 @@ void BM_Encoder_AllocIn(benchmark::State& state) {
   size_t i = 0;
   for (auto _ : state) {
     const Event& e = events[i++ % events.size()];
-    block.Append([&](BlockWriter& w) {
-      return w.AllocIn({e.address, e.bytes / 2, e.stack});
-    });
+    block.Append([&](BlockWriter& w) { return w.AllocIn({e.address, e.bytes / 2, e.stack}); });
   }
   block.Report(state);
 }

@@ -29,7 +29,7 @@ constinit std::atomic<uintptr_t> g_never_finalizing{0};
 constinit std::atomic<bool> g_walkers_gone{false};  // a releaser has waited in this finalisation
 constinit std::atomic<bool> g_is_noted{false};      // the listener was told of this finalisation
 constinit std::atomic<bool (*)()> g_listener{nullptr};
-constinit std::atomic<bool> g_use_fences{false};    // no membarrier here
+constinit std::atomic<bool> g_use_fences{false};  // no membarrier here
 constinit std::atomic<bool> g_gave_up{false};
 constinit std::atomic<int> g_suspensions{0};
 constinit const std::atomic<uintptr_t>* g_interpreter_word = &g_never_finalizing;

@@ -329,9 +329,8 @@ void RecordFreeIn(const void* p) {
   EventScope scope;
   if (!scope || IsFull()) return;
   const uint64_t tsc = TimeOfIn(scope.buffer());
-  scope.buffer()->Append([&](trace::BlockWriter& w) {
-    return w.FreeIn({reinterpret_cast<uintptr_t>(p)}, tsc);
-  });
+  scope.buffer()->Append(
+      [&](trace::BlockWriter& w) { return w.FreeIn({reinterpret_cast<uintptr_t>(p)}, tsc); });
 }
 
 namespace {

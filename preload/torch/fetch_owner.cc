@@ -8,7 +8,7 @@
 namespace plateau {
 namespace {
 
-constexpr int kMostFrames = 16;      // between the range and __next__ there are two or three
+constexpr int kMostFrames = 16;         // between the range and __next__ there are two or three
 constexpr uint8_t kFirstShimOwner = 3;  // this and above: an eval loop's own frame, no code of anybody
 
 bool HasArguments(const ThreadLayout& layout, const void* code) {

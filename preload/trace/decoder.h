@@ -46,9 +46,7 @@ BlockStatus ReadBlock(const uint8_t* data, size_t size, BlockHeader* header, std
 class RecordReader {
  public:
   RecordReader(const BlockHeader& header, std::string_view payload)
-      : begin_(reinterpret_cast<const uint8_t*>(payload.data())),
-        p_(begin_),
-        end_(begin_ + payload.size()) {
+      : begin_(reinterpret_cast<const uint8_t*>(payload.data())), p_(begin_), end_(begin_ + payload.size()) {
     last_.tsc = header.first_tsc;
   }
 

@@ -6,9 +6,9 @@
 #include "absl/strings/string_view.h"
 #include "analyzer/report/bundle/bundle.h"
 #include "analyzer/report/bundle/tar_archive.h"
-#include "analyzer/report/text/card.h"
-#include "analyzer/report/page/html_report.h"
 #include "analyzer/report/json/json_report.h"
+#include "analyzer/report/page/html_report.h"
+#include "analyzer/report/text/card.h"
 #include "analyzer/report/text/text_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

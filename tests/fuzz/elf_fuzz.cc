@@ -12,7 +12,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plateau;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  for (const uint16_t version : {0x308, 0x30a, 0x30c}) symbols::PythonLine(version, 1, bytes.substr(0, 4096), 64);
+  for (const uint16_t version : {0x308, 0x30a, 0x30c})
+    symbols::PythonLine(version, 1, bytes.substr(0, 4096), 64);
   const int fd = memfd_create("image", MFD_CLOEXEC);
   if (fd < 0) return 0;
   if (write(fd, data, size) == static_cast<ssize_t>(size)) {

@@ -357,8 +357,7 @@ class Builder {
     }
     if (kind == "free_in") return w.FreeIn({n("address")});
     if (kind == "fold_totals") {
-      return w.FoldTotals(
-          {n32("stack"), n("allocs_256"), n("alloc_bytes"), n("frees_256"), n("free_bytes")});
+      return w.FoldTotals({n32("stack"), n("allocs_256"), n("alloc_bytes"), n("frees_256"), n("free_bytes")});
     }
     if (kind == "totals") {
       return w.TotalsSnapshot({n("allocs"), n("alloc_bytes"), n("frees"), n("freed_bytes"),

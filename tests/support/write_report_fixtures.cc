@@ -5,8 +5,8 @@
 #include <fstream>
 #include <string>
 
-#include "analyzer/report/page/html_report.h"
 #include "analyzer/report/json/json_report.h"
+#include "analyzer/report/page/html_report.h"
 #include "tests/support/report_fixtures.h"
 
 int main(int argc, char** argv) {

@@ -181,7 +181,8 @@ class ReportBuilder {
 
   absl::flat_hash_map<uint32_t, std::vector<process::ForkedWorker>> workers_;  // by the pid of their parent
   reader::ProcessTree tree_;
-  absl::flat_hash_map<size_t, std::vector<replay::TimedMark>> marks_;  // of those that train and have children, by trace
+  absl::flat_hash_map<size_t, std::vector<replay::TimedMark>>
+      marks_;  // of those that train and have children, by trace
   const reader::Recording& recording_;
   const BuildOptions& options_;
   ReportModel model_;

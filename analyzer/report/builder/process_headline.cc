@@ -75,8 +75,9 @@ std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t ch
   const auto alike = absl::c_count_if(headlines, [&speaker](const ProcessHeadline& p) {
     return p.is_worker && p.verdict.headline.kind == speaker.verdict.headline.kind;
   });
-  std::string text = absl::StrCat(" This is process ", speaker.header.pid, ", ",
-                                  workers == 1 ? "the only worker" : absl::StrCat("one of ", workers, " workers"));
+  std::string text =
+      absl::StrCat(" This is process ", speaker.header.pid, ", ",
+                   workers == 1 ? "the only worker" : absl::StrCat("one of ", workers, " workers"));
   const bool has_copies = speaker.verdict.headline.kind == verdict::VerdictKind::kCacheFill ||
                           speaker.verdict.headline.kind == verdict::VerdictKind::kWarmupComplete ||
                           speaker.verdict.headline.kind == verdict::VerdictKind::kWarmupInProgress;

@@ -46,7 +46,8 @@ class ReportRows {
   // The exact counters of the process against what the rows of its heap add up to.
   void AddLeftovers(const process::ProcessAnalysis& process);
   static void AddToSite(const std::string& process_name, const process::RowAmounts& amounts, Site* site);
-  void AddToTree(int32_t node, const process::RowAmounts& amounts, double growth, int32_t site, bool is_device);
+  void AddToTree(int32_t node, const process::RowAmounts& amounts, double growth, int32_t site,
+                 bool is_device);
   size_t SiteIndex(const process::ProcessAnalysis& process, size_t site);
   Leftover& LeftoverNamed(const char* name, const char* explanation);
   void SumTotals();

@@ -168,7 +168,8 @@ class Card {
       const bool made_it = model_.verdict.name != "steady" && site.verdict == model_.verdict.name;
       if (made_it && (headline > verdict::Tone::kFine || site.retained_bytes > 0)) return 0;
       if (site.is_import) return 3;
-      return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1 : 2;
+      return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1
+                                                                                                         : 2;
     };
     std::stable_sort(sites.begin(), sites.end(),
                      [&](const Site* a, const Site* b) { return rank(*a) < rank(*b); });

@@ -37,7 +37,8 @@ absl::StatusOr<std::vector<VerdictCase>> ParseEventCases(std::string_view text, 
                                                          const std::string& name, const Defaults& defaults);
 // A log: one case per run in it.
 absl::StatusOr<std::vector<VerdictCase>> ParseLogCases(std::string_view text, const std::string& name,
-                                                       const Defaults& defaults, const LogOptions& options = {});
+                                                       const Defaults& defaults,
+                                                       const LogOptions& options = {});
 
 }  // namespace plateau::verdict
 

@@ -19,7 +19,8 @@ absl::StatusOr<std::vector<VerdictCase>> ParseLogCases(std::string_view text, co
   for (MemoryLog& log : *logs) {
     if (log.unit != "step" && (defaults.epoch_steps || !defaults.events.empty())) {
       return absl::InvalidArgumentError(absl::StrCat(
-          name, ": the log has no steps, so --epoch-steps, --dataset-size and --eval-steps say nothing about it"));
+          name,
+          ": the log has no steps, so --epoch-steps, --dataset-size and --eval-steps say nothing about it"));
     }
     VerdictCase one;
     one.id = cases.empty() ? name : absl::StrCat(name, "#", cases.size() + 1);

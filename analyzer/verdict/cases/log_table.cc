@@ -107,8 +107,8 @@ bool HasName(const LogTable& table, absl::string_view name) {
 
 // Units that a tool means and does not write.
 std::optional<double> UnitOfTool(const LogTable& table, const std::string& column) {
-  if (column == "mem_real" && HasName(table, "elapsed_time")) return 1024.0 * 1024;           // psrecord
-  if (absl::EqualsIgnoreCase(column, "RSS") && HasName(table, "PID")) return 1024.0;          // ps
+  if (column == "mem_real" && HasName(table, "elapsed_time")) return 1024.0 * 1024;   // psrecord
+  if (absl::EqualsIgnoreCase(column, "RSS") && HasName(table, "PID")) return 1024.0;  // ps
   return std::nullopt;
 }
 
@@ -149,9 +149,8 @@ LogTable SplitTable(std::string_view text) {
 absl::StatusOr<LogColumns> FindColumns(const LogTable& table, const LogOptions& options) {
   LogColumns columns;
   if (table.names.empty()) {
-    const bool is_pair = std::all_of(table.rows.begin(), table.rows.end(), [](const LogRow& row) {
-      return row.cells.size() <= 2;
-    });
+    const bool is_pair = std::all_of(table.rows.begin(), table.rows.end(),
+                                     [](const LogRow& row) { return row.cells.size() <= 2; });
     if (!is_pair) return absl::InvalidArgumentError("more than two columns, and no names above them");
     columns = {.memory = 1, .unit_bytes = options.unit_bytes.value_or(1), .place = 0, .unit = "step"};
     return columns;

@@ -19,7 +19,8 @@ constexpr double kKi = 1024;
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 bool IsDigits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
 }
 
 // Lower-case words of letters; a digit or a sign ends one. "rssMB" is "rss", "mb".
@@ -84,7 +85,8 @@ std::optional<double> ParseClock(absl::string_view text) {
 
 std::optional<double> ParseNumber(std::string_view word) {
   if (word.empty() || word.size() > 40) return std::nullopt;
-  if (!absl::ascii_isdigit(word.front()) && word.front() != '.' && word.front() != '-' && word.front() != '+') {
+  if (!absl::ascii_isdigit(word.front()) && word.front() != '.' && word.front() != '-' &&
+      word.front() != '+') {
     return std::nullopt;  // "nan", "inf"
   }
   std::string digits;
@@ -141,17 +143,17 @@ std::optional<double> ParseTime(std::string_view text) {
 }
 
 ColumnMeaning MeaningOfColumn(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kSteps = {"step",       "steps", "iteration", "iterations",
-                                                      "iter",       "batch", "batches"};
-  constexpr std::array<std::string_view, 9> kTimes = {"time",    "timestamp", "elapsed", "seconds", "second",
+  constexpr std::array<std::string_view, 7> kSteps = {"step", "steps", "iteration", "iterations",
+                                                      "iter", "batch", "batches"};
+  constexpr std::array<std::string_view, 9> kTimes = {"time",    "timestamp", "elapsed",  "seconds", "second",
                                                       "runtime", "date",      "datetime", "wall"};
   // The surest first: the whole resident memory of the process, then less exact words.
-  constexpr std::array<std::string_view, 10> kMemory = {"rss",  "resident", "real",  "memory", "mem",
-                                                        "ram",  "used",     "bytes", "value",  "uss"};
+  constexpr std::array<std::string_view, 10> kMemory = {"rss", "resident", "real",  "memory", "mem",
+                                                        "ram", "used",     "bytes", "value",  "uss"};
   // Not the memory of a process although such a word stands beside it.
   constexpr std::array<std::string_view, 16> kOthers = {
-      "percent", "available", "free", "total", "virtual", "vms",  "cpu",  "shared",
-      "limit",   "min",       "max",  "swap",  "cache",   "gpu",  "cuda", "buff"};
+      "percent", "available", "free", "total", "virtual", "vms", "cpu",  "shared",
+      "limit",   "min",       "max",  "swap",  "cache",   "gpu", "cuda", "buff"};
   ColumnMeaning meaning;
   const std::vector<std::string> words = WordsOf(name);
   const int memory = IndexOf(kMemory, words);

@@ -71,10 +71,10 @@ TextLine ReadTextLine(absl::string_view line) {
     if (word.empty()) continue;
     // "Step 40:", "step: 40", "step=40", "global_step:40"
     const std::vector<absl::string_view> halves = absl::StrSplit(word, absl::MaxSplits(':', 1));
-    const bool is_step = MeaningOfColumn(View(halves[0])).kind == ColumnKind::kStep &&
-                         absl::ascii_isalpha(halves[0].front());
+    const bool is_step =
+        MeaningOfColumn(View(halves[0])).kind == ColumnKind::kStep && absl::ascii_isalpha(halves[0].front());
     if (is_step && !read.step) {
-      absl::string_view number = halves.size() == 2       ? halves[1]
+      absl::string_view number = halves.size() == 2     ? halves[1]
                                  : i + 1 < words.size() ? trimmed(words[i + 1])
                                                         : absl::string_view();
       number = number.substr(0, number.find('/'));  // "40/240"
@@ -177,11 +177,13 @@ std::optional<std::vector<MemoryLog>> ReadFree(const std::vector<absl::string_vi
 }
 
 absl::Status CannotRead(const std::string& name, absl::string_view what) {
-  return absl::DataLossError(absl::StrCat(
-      name, ": ", what,
-      ". What can be read: a table with names such as \"step,rss_mb\" over rows such as \"10,5434\" (CSV, psrecord, "
-      "Weights & Biases, TensorBoard), two columns without names (step and bytes), lines such as \"Step 40: 10,375 "
-      "MB\" or \"01:31:30 - 4423 MB\", and the output of mprof or free -m"));
+  return absl::DataLossError(
+      absl::StrCat(name, ": ", what,
+                   ". What can be read: a table with names such as \"step,rss_mb\" over rows such as "
+                   "\"10,5434\" (CSV, psrecord, "
+                   "Weights & Biases, TensorBoard), two columns without names (step and bytes), lines such "
+                   "as \"Step 40: 10,375 "
+                   "MB\" or \"01:31:30 - 4423 MB\", and the output of mprof or free -m"));
 }
 
 absl::StatusOr<std::vector<MemoryLog>> ReadTable(const LogTable& table, const std::string& name,
@@ -212,8 +214,8 @@ absl::StatusOr<std::vector<MemoryLog>> ReadTable(const LogTable& table, const st
       return text.empty() || absl::EqualsIgnoreCase(absl::string_view(text.data(), text.size()), "nan");
     };
     if (!row.is_header && !(is_empty(size) || (has_place && is_empty(place)))) {
-      return CannotRead(name, absl::StrCat("line ", row.line, ": expected a number in \"",
-                                           row.text.substr(0, 60), "\""));
+      return CannotRead(
+          name, absl::StrCat("line ", row.line, ": expected a number in \"", row.text.substr(0, 60), "\""));
     }
     logs.front().lines_left_out += !row.is_header;
   }
@@ -246,8 +248,7 @@ absl::StatusOr<std::vector<MemoryLog>> ReadMemoryLogs(std::string_view text, con
   }
   // A size with its unit in most lines is text, whatever else it looks like.
   std::optional<std::vector<MemoryLog>> spoken = ReadTextLines(lines);
-  const bool is_text =
-      spoken && static_cast<size_t>(spoken->front().lines_left_out) * 2 < lines.size();
+  const bool is_text = spoken && static_cast<size_t>(spoken->front().lines_left_out) * 2 < lines.size();
   const LogTable table = SplitTable(text);
   if (table.is_table && !is_text) return ReadTable(table, name, options);
   if (spoken) return *std::move(spoken);

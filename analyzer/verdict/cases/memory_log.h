@@ -30,9 +30,9 @@ struct LogOptions {
 };
 
 struct MemoryLog {
-  std::string format;     // "table", "lines", "mprof", "free"
-  std::string unit;       // of `curve.step`: "step", "second" or "sample"
-  std::string column;     // of a table: where the memory was read
+  std::string format;  // "table", "lines", "mprof", "free"
+  std::string unit;    // of `curve.step`: "step", "second" or "sample"
+  std::string column;  // of a table: where the memory was read
   series::MemoryCurve curve;
   int lines_left_out = 0;  // not blank, not a comment, and not read
 };

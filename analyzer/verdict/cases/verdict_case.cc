@@ -43,11 +43,11 @@ CaseResult RunCase(const VerdictCase& verdict_case) {
   Explain(verdict_case.run, &result.verdict);
   if (verdict_case.unit != "step") {
     // Advice about epochs cannot be followed where there are no steps.
-    result.verdict.sentence =
-        result.verdict.reason == Reason::kEpochUnknown
-            ? "Grows to the end of the log. A log without steps cannot tell a leak from a cache that is not full "
-              "yet; a trace can."
-            : InUnits(result.verdict.sentence, verdict_case.unit);
+    result.verdict.sentence = result.verdict.reason == Reason::kEpochUnknown
+                                  ? "Grows to the end of the log. A log without steps cannot tell a leak "
+                                    "from a cache that is not full "
+                                    "yet; a trace can."
+                                  : InUnits(result.verdict.sentence, verdict_case.unit);
   }
   return result;
 }

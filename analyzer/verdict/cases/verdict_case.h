@@ -48,7 +48,7 @@ struct VerdictCase {
   std::optional<Expectation> expected;
   std::string unit = "step";   // what `curve.step` counts: "step", "second" or "sample"
   std::optional<LogNote> log;  // of a case that was read from a log
-  bool arrays_match = true;  // of an event stream: accumulated as expected
+  bool arrays_match = true;    // of an event stream: accumulated as expected
 };
 
 struct CaseResult {

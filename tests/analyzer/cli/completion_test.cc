@@ -60,7 +60,8 @@ TEST(ManPageTest, GroffReadsItWithoutComplaint) {
   const std::string path = WriteTemporary("man", ManPage());
   const std::string complaints = Shell(absl::StrCat("groff -man -Tutf8 -ww ", path, " 2>&1 >/dev/null"));
   EXPECT_EQ(complaints, "");
-  EXPECT_THAT(Shell(absl::StrCat("groff -man -Tascii -P-cbou ", path, " 2>/dev/null")), HasSubstr("EXIT STATUS"));
+  EXPECT_THAT(Shell(absl::StrCat("groff -man -Tascii -P-cbou ", path, " 2>/dev/null")),
+              HasSubstr("EXIT STATUS"));
   std::remove(path.c_str());
 }
 

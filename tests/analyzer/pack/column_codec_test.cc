@@ -87,9 +87,8 @@ void FillLikeAProgram(uint64_t seed, SampleBlock* block) {
       ok = block->writer.Node({node, random() % 3 == 0 ? 0 : node - 1, static_cast<uint32_t>(random() % 50)});
     } else if (dice < 5) {
       const auto id = static_cast<uint32_t>(i);
-      ok = random() % 2 == 0
-               ? block->writer.Pc({id, 1, random() % 100000})
-               : block->writer.PythonLocation({id, 5, static_cast<uint32_t>(random()) % 500});
+      ok = random() % 2 == 0 ? block->writer.Pc({id, 1, random() % 100000})
+                             : block->writer.PythonLocation({id, 5, static_cast<uint32_t>(random()) % 500});
     } else if (dice < 6) {
       ok = block->writer.Mark({trace::MarkKind::kNote, trace::MarkSource::kExplicit, random(), "note"});
     } else if (dice < 7) {

@@ -75,7 +75,8 @@ TEST(RoundMarks, ALoopAroundItGivesEpochs) {
   EXPECT_EQ(steps.steps_per_epoch(), 40);
   EXPECT_EQ(steps.unit(), "round");
   EXPECT_EQ(steps.sentence(),
-            "400 steps: rounds of the loop at train.py:13, each counted. 10 epochs completed, 40 steps each (rounds of "
+            "400 steps: rounds of the loop at train.py:13, each counted. 10 epochs completed, 40 steps each "
+            "(rounds of "
             "train.py:12).");
 }
 

@@ -200,8 +200,8 @@ std::string VariedRecords() {
             " bytes=" + std::to_string(i % 5 * 400) + " stack=" + std::to_string(i % 30 + 1) +
             "\ntensor address=" + address + " bytes=" + std::to_string(i % 5 * 400) +
             "\nalloc_in address=" + small + " bytes=48 stack=" + std::to_string(i % 7 + 1) +
-            "\nfree_in address=" + small + "\ntensor_gone address=" + address +
-            "\nfree address=" + address + "\n";
+            "\nfree_in address=" + small + "\ntensor_gone address=" + address + "\nfree address=" + address +
+            "\n";
     if (i % 50 == 0)
       text += "mark kind=step source=record_function value=" + std::to_string(i / 50) + " name=\"Adam\"\n";
     if (i % 200 == 0) {

@@ -340,11 +340,11 @@ tensor address=0x5000 bytes=10002
 }
 
 TEST(HeapReplayTest, FoldedEventsCountInTheBucketTheyBelongTo) {
-  const Replayed r =
-      Replay("@15 rate mode=folded\n"
-             "@16 fold_totals stack=1 allocs_256=2560 alloc_bytes=1000 frees_256=1024 free_bytes=400\n"
-             "@25 alloc address=0x10000 bytes=1 stack=2\n",
-             {10, 20});
+  const Replayed r = Replay(
+      "@15 rate mode=folded\n"
+      "@16 fold_totals stack=1 allocs_256=2560 alloc_bytes=1000 frees_256=1024 free_bytes=400\n"
+      "@25 alloc address=0x10000 bytes=1 stack=2\n",
+      {10, 20});
   EXPECT_EQ(Live(r, 1), 600);
   EXPECT_EQ(r.flows.at({1, 1}).alloc_bytes, 1000);
   EXPECT_EQ(r.folded_events, 14u);

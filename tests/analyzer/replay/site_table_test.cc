@@ -156,13 +156,14 @@ TEST(GeneratedCode, IsTheCallersBusiness) {
   EXPECT_TRUE(IsInCompilerCache("/scratch/cache/ab/" + hash + ".main.so"));
   EXPECT_FALSE(IsInCompilerCache("/scratch/cache/zz/" + hash + ".py")) << "not the folder of its hash";
   EXPECT_FALSE(IsInCompilerCache("/home/me/train.py"));
-  for (const char* file : {"<eval_with_key>.3", "<__array_function__ internals>", "<frozen importlib._bootstrap>",
-                           "<attrs generated init x.Y>", "<string>"}) {
+  for (const char* file : {"<eval_with_key>.3", "<__array_function__ internals>",
+                           "<frozen importlib._bootstrap>", "<attrs generated init x.Y>", "<string>"}) {
     EXPECT_TRUE(IsGeneratedPython(file, "f", false)) << file;
   }
   EXPECT_FALSE(IsGeneratedPython("<string>", "f", true)) << "python -c";
   EXPECT_TRUE(IsGeneratedPython("<string>", "__init__", true)) << "of a dataclass";
-  for (const char* file : {"<stdin>", "<ipython-input-7-2f3a>", "/tmp/ipykernel_71/2938.py", "/home/me/train.py"}) {
+  for (const char* file :
+       {"<stdin>", "<ipython-input-7-2f3a>", "/tmp/ipykernel_71/2938.py", "/home/me/train.py"}) {
     EXPECT_FALSE(IsGeneratedPython(file, "f", false)) << file;
   }
 }

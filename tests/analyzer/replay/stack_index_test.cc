@@ -1,9 +1,9 @@
-#include "analyzer/replay/stack_rows.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
+
+#include "analyzer/replay/stack_rows.h"
 
 namespace plateau::replay {
 namespace {

@@ -50,7 +50,9 @@ StepClock ClockOfText(std::string_view text) {
 }
 
 TEST(PassesByLoaderTest, OneBatchAheadIsAnEpochEach) {
-  const StepClock clock = ClockOfText("ppbspbspbsPbs" "qqbsqbsqbsQbs");
+  const StepClock clock = ClockOfText(
+      "ppbspbspbsPbs"
+      "qqbsqbsqbsQbs");
   EXPECT_EQ(clock.step_count(), 8u);
   ASSERT_EQ(clock.complete_epochs(), 2u);
   EXPECT_EQ(clock.epochs()[0].last_step, 4u);
@@ -60,7 +62,10 @@ TEST(PassesByLoaderTest, OneBatchAheadIsAnEpochEach) {
 
 TEST(PassesByLoaderTest, KilledInTheLastForwardPassIsNoEpoch) {
   EXPECT_EQ(ClockOfText("ppbspbspbsP").complete_epochs(), 0u) << "one batch ahead";
-  EXPECT_EQ(ClockOfText("ppbspbsPbs" "qqbsqbsQ").complete_epochs(), 1u);
+  EXPECT_EQ(ClockOfText("ppbspbsPbs"
+                        "qqbsqbsQ")
+                .complete_epochs(),
+            1u);
   EXPECT_EQ(ClockOfText("pbspbspbsP").complete_epochs(), 1u) << "a plain loop that ran out";
   EXPECT_EQ(ClockOfText("pbspbspbsPq").evaluations().size(), 0u) << "the next pass had begun";
 }
@@ -78,7 +83,12 @@ TEST(PassesByLoaderTest, AKnownLengthEndsAPassThatIsNotAskedAgain) {
 }
 
 TEST(PassesByLoaderTest, EvaluationsInsideAPass) {
-  const StepClock clock = ClockOfText("pbspbs" "eeE" "pbspbs" "ffF" "P");
+  const StepClock clock = ClockOfText(
+      "pbspbs"
+      "eeE"
+      "pbspbs"
+      "ffF"
+      "P");
   EXPECT_EQ(clock.complete_epochs(), 1u);
   EXPECT_EQ(clock.evaluations().size(), 2u);
   EXPECT_EQ(clock.steps_per_epoch(), 4);
@@ -96,8 +106,14 @@ TEST(PassesByLoaderTest, AnEvaluationWithoutGradientsIsOneEvenIfTrainingFollows)
 }
 
 TEST(PassesByLoaderTest, LoadersInStep) {
-  EXPECT_EQ(ClockOfText("pqbspqbsP" "uvbsuvbsU").complete_epochs(), 2u);
-  EXPECT_TRUE(ClockOfText("pqbspqbsP" "uvbsuvbsU").evaluations().empty());
+  EXPECT_EQ(ClockOfText("pqbspqbsP"
+                        "uvbsuvbsU")
+                .complete_epochs(),
+            2u);
+  EXPECT_TRUE(ClockOfText("pqbspqbsP"
+                          "uvbsuvbsU")
+                  .evaluations()
+                  .empty());
 }
 
 TEST(PassesByLoaderTest, ALoaderThatIsAskedNoMoreIsReplayed) {

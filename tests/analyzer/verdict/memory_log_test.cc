@@ -44,16 +44,19 @@ TEST(MemoryLogTest, TableWithNamesInAnyOrder) {
     EXPECT_EQ(log.curve.bytes, (std::vector<double>{5434 * kMiB, 7017 * kMiB})) << text;
     EXPECT_EQ(log.unit, "step");
   }
-  EXPECT_EQ(One("step,rss_mb\n10,5434\n20;7017\n30\t8721\n").curve.step.size(), 3u) << "separators may change";
+  EXPECT_EQ(One("step,rss_mb\n10,5434\n20;7017\n30\t8721\n").curve.step.size(), 3u)
+      << "separators may change";
   EXPECT_EQ(One("1,100\n2,200\n").curve.bytes[1], 200) << "two columns need no names";
 }
 
 TEST(MemoryLogTest, NamesThatAreNotKnownAreRefused) {
-  EXPECT_THAT(Error("a,b\n1,2\n3,4\n"), HasSubstr("none of the columns \"a\", \"b\" is known as a memory size"));
+  EXPECT_THAT(Error("a,b\n1,2\n3,4\n"),
+              HasSubstr("none of the columns \"a\", \"b\" is known as a memory size"));
   EXPECT_THAT(Error("epoch,rss_mb\n1,2\n3,4\n"), HasSubstr("is known as a step or a time"));
   EXPECT_THAT(Error("step,a_rss,b_rss\n1,2,3\n"), HasSubstr("several of the columns"));
   EXPECT_THAT(Error("1,2,3\n4,5,6\n"), HasSubstr("no names above them"));
-  EXPECT_THAT(Error("step,rss\n1,2\n", {.column = "uss", .unit_bytes = {}}), HasSubstr("there is no column \"uss\""));
+  EXPECT_THAT(Error("step,rss\n1,2\n", {.column = "uss", .unit_bytes = {}}),
+              HasSubstr("there is no column \"uss\""));
   EXPECT_THAT(Error("step,mem_percent\n1,2\n"), HasSubstr("memory size"));
   EXPECT_THAT(Error("step,bytes\n1,100\nabc,1\n"), HasSubstr("line 3"));
   EXPECT_THAT(Error(""), HasSubstr("Step 40: 10,375 MB"));
@@ -63,7 +66,8 @@ TEST(MemoryLogTest, NamesThatAreNotKnownAreRefused) {
 TEST(MemoryLogTest, ColumnAndUnitMayBeSaid) {
   const LogOptions options = {.column = "b_rss", .unit_bytes = 1024};
   EXPECT_EQ(One("step,a_rss,b_rss\n1,2,3\n", options).curve.bytes[0], 3 * 1024);
-  EXPECT_EQ(One("step,a_rss,rss_mb\n1,2,3\n", {.column = "rss_mb", .unit_bytes = 1}).curve.bytes[0], 3 * kMiB);
+  EXPECT_EQ(One("step,a_rss,rss_mb\n1,2,3\n", {.column = "rss_mb", .unit_bytes = 1}).curve.bytes[0],
+            3 * kMiB);
 }
 
 TEST(MemoryLogTest, LinesOfText) {
@@ -71,12 +75,14 @@ TEST(MemoryLogTest, LinesOfText) {
   EXPECT_EQ(log.curve.step, (std::vector<double>{10, 20}));
   EXPECT_EQ(log.curve.bytes, (std::vector<double>{5552 * kMiB, 7159 * kMiB}));
   EXPECT_EQ(log.lines_left_out, 1);
-  EXPECT_EQ(One("step=4 loss=0.1 rss=1.5GB\nstep=5 loss=0.1 rss=1.75GB\n").curve.bytes[1], 1.75 * 1024 * kMiB);
+  EXPECT_EQ(One("step=4 loss=0.1 rss=1.5GB\nstep=5 loss=0.1 rss=1.75GB\n").curve.bytes[1],
+            1.75 * 1024 * kMiB);
   EXPECT_EQ(One("[step 40/240] memory 100 MiB\n[step 41/240] memory 101 MiB\n").curve.step[1], 41);
 }
 
 TEST(MemoryLogTest, TwoRunsInOneFileAreTwoCurves) {
-  const auto logs = ReadMemoryLogs("Step 10: 1 MB\nStep 20: 2 MB\nRun 2\nStep 10: 3 MB\nStep 20: 4 MB\n", "log", {});
+  const auto logs =
+      ReadMemoryLogs("Step 10: 1 MB\nStep 20: 2 MB\nRun 2\nStep 10: 3 MB\nStep 20: 4 MB\n", "log", {});
   ASSERT_TRUE(logs.ok()) << logs.status();
   ASSERT_EQ(logs->size(), 2u);
   EXPECT_EQ((*logs)[1].curve.bytes[0], 3 * kMiB);
@@ -115,9 +121,10 @@ TEST(MemoryLogTest, OutputOfTools) {
 }
 
 TEST(MemoryLogTest, ExportsOfDashboards) {
-  const MemoryLog wandb = One(
-      "\"Step\",\"run-1 - system.proc.memory.rssMB\",\"run-1 - system.proc.memory.rssMB__MIN\",\"run-1 - "
-      "system.proc.memory.rssMB__MAX\"\n\"1\",\"100\",\"90\",\"110\"\n\"2\",\"\",\"\",\"\"\n\"3\",\"104\",\"1\",\"2\"\n");
+  const MemoryLog wandb =
+      One("\"Step\",\"run-1 - system.proc.memory.rssMB\",\"run-1 - system.proc.memory.rssMB__MIN\",\"run-1 - "
+          "system.proc.memory.rssMB__MAX\"\n\"1\",\"100\",\"90\",\"110\"\n\"2\",\"\",\"\",\"\"\n\"3\","
+          "\"104\",\"1\",\"2\"\n");
   EXPECT_EQ(wandb.curve.step, (std::vector<double>{1, 3}));
   EXPECT_EQ(wandb.curve.bytes[1], 104 * kMiB);
   EXPECT_EQ(wandb.lines_left_out, 1) << "a row without a value";
@@ -137,7 +144,8 @@ TEST(MemoryLogTest, SecondsAreNotCalledSteps) {
   EXPECT_THAT(sentence, testing::Not(HasSubstr("--epoch-steps")));
   Defaults defaults;
   defaults.epoch_steps = 80;
-  EXPECT_THAT(std::string(ParseLogCases(text, "log", defaults).status().message()), HasSubstr("has no steps"));
+  EXPECT_THAT(std::string(ParseLogCases(text, "log", defaults).status().message()),
+              HasSubstr("has no steps"));
 }
 
 TEST(MemoryLogTest, NumbersUnitsAndTimes) {
@@ -150,7 +158,8 @@ TEST(MemoryLogTest, NumbersUnitsAndTimes) {
   EXPECT_FALSE(ParseUnit("steps"));
   EXPECT_EQ(ParseTime("01:00:00.5"), 3600.5);
   EXPECT_EQ(ParseTime("1970-01-02T00:00:01Z"), 86401);
-  for (const char* word : {"12:99:00", "a:b:c", "1970-13-01 00:00:00", "::"}) EXPECT_FALSE(ParseTime(word)) << word;
+  for (const char* word : {"12:99:00", "a:b:c", "1970-13-01 00:00:00", "::"})
+    EXPECT_FALSE(ParseTime(word)) << word;
 }
 
 }  // namespace

@@ -105,12 +105,14 @@ TEST_F(SilentPatternsTest, K07MetricsThatAreReducedToNumbers) {
 }
 
 TEST_F(SilentPatternsTest, K11DecodingThatKeepsNothing) {
-  ChurnWithin(run.AddSite({.name = "decode (data.py:9)", .frames = {"jpeg", "__getitem__", "dataset"}}), kMiB);
+  ChurnWithin(run.AddSite({.name = "decode (data.py:9)", .frames = {"jpeg", "__getitem__", "dataset"}}),
+              kMiB);
   EXPECT_THAT(Matched(), Not(Contains("K11")));
 }
 
 TEST_F(SilentPatternsTest, K12ACacheThatIsMadeAnewEachStep) {
-  ChurnWithin(run.AddSite({.name = "lookup (cache.py:9)", .frames = {"lru", "cache", "processor"}}), 50 * kMiB);
+  ChurnWithin(run.AddSite({.name = "lookup (cache.py:9)", .frames = {"lru", "cache", "processor"}}),
+              50 * kMiB);
   EXPECT_THAT(Matched(), Not(Contains("K12")));
 }
 
@@ -120,20 +122,23 @@ TEST_F(SilentPatternsTest, K13ATokenizerThatRemembersNothing) {
 }
 
 TEST_F(SilentPatternsTest, K14AndK16KernelsOfOneShape) {
-  ChurnWithin(run.AddSite({.name = "conv", .frames = {"dnnl::impl::execute", "mkldnn", "workspace"}}), 8 * kMiB);
+  ChurnWithin(run.AddSite({.name = "conv", .frames = {"dnnl::impl::execute", "mkldnn", "workspace"}}),
+              8 * kMiB);
   EXPECT_THAT(Matched(), IsEmpty());
 }
 
 // The first step imports the compiler's modules, and compiled code keeps what the user asked it to keep.
 TEST_F(SilentPatternsTest, K15ModulesOfTheCompilerAndWhatItMade) {
-  const size_t import = run.AddSite({.name = "main (train.py:34)",
-                                     .frames = {"exec", "_call_with_frames_removed <frozen importlib._bootstrap>",
-                                                "convert_frame torch/_dynamo/convert_frame.py"},
-                                     .is_import = true});
+  const size_t import =
+      run.AddSite({.name = "main (train.py:34)",
+                   .frames = {"exec", "_call_with_frames_removed <frozen importlib._bootstrap>",
+                              "convert_frame torch/_dynamo/convert_frame.py"},
+                   .is_import = true});
   run.Keep(import, 1, 60 * kMiB);
-  KeepEachStep(run.AddSite({.name = "st (train.py:60)",
-                            .frames = {"call /tmp/torchinductor_me/ab/cab.py", "torch/_dynamo/eval_frame.py"}}),
-               600 * 1024);
+  KeepEachStep(
+      run.AddSite({.name = "st (train.py:60)",
+                   .frames = {"call /tmp/torchinductor_me/ab/cab.py", "torch/_dynamo/eval_frame.py"}}),
+      600 * 1024);
   EXPECT_THAT(Matched(), Not(Contains("K15")));
 }
 
@@ -157,15 +162,17 @@ TEST_F(SilentPatternsTest, K22ARangeOfTheProfilerIsNoProfile) {
 }
 
 TEST_F(SilentPatternsTest, K23AVideoDecoderThatClosesItsFiles) {
-  ChurnWithin(run.AddSite({.name = "av_frame_alloc", .frames = {"libavcodec.so.59", "decord::VideoReader"}}), kMiB);
+  ChurnWithin(run.AddSite({.name = "av_frame_alloc", .frames = {"libavcodec.so.59", "decord::VideoReader"}}),
+              kMiB);
   EXPECT_THAT(Matched(), Not(Contains("K23")));
 }
 
 // Batches of a data set that lies in Arrow files: the path has the word, the buffers are the collator's.
 TEST_F(SilentPatternsTest, K24ArrowOnTheWayIsNoShard) {
-  const size_t site = run.AddSite({.name = "train (run.py:8)",
-                                   .frames = {"at::stack", "torch_default_data_collator data_collator.py", "a", "b",
-                                              "c", "d", "e", "f", "__getitems__ datasets/arrow_dataset.py"}});
+  const size_t site =
+      run.AddSite({.name = "train (run.py:8)",
+                   .frames = {"at::stack", "torch_default_data_collator data_collator.py", "a", "b", "c", "d",
+                              "e", "f", "__getitems__ datasets/arrow_dataset.py"}});
   for (int64_t step = 1; step <= kSteps; ++step) run.Churn(site, step, 10 * kMiB, 24 - (step % 24));
   EXPECT_THAT(Matched(), Not(Contains("K24")));
 }

@@ -28,7 +28,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "preload/recorder/definitions.h"
+#include "preload/base/raw_memory.h"
 #include "preload/python/code_table.h"
 #include "preload/python/frames.h"
 #include "preload/python/interpreter.h"
@@ -36,9 +36,9 @@
 #include "preload/python/merged_stack.h"
 #include "preload/python/python_nodes.h"
 #include "preload/python/walk_scope.h"
+#include "preload/recorder/definitions.h"
 #include "preload/recorder/stack_capture.h"
 #include "preload/unwind/capture.h"
-#include "preload/base/raw_memory.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 

@@ -15,8 +15,8 @@
 #include <atomic>
 #include <cinttypes>
 
-#include "preload/torch/start.h"
 #include "preload/recorder/tracer.h"
+#include "preload/torch/start.h"
 
 namespace plateau {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "preload/base/raw_memory.h"
 #include "preload/unwind/capture.h"
 #include "preload/unwind/loaded_object.h"
-#include "preload/base/raw_memory.h"
 #include "tests/preload/unwind/odd_frames.h"
 #include "tests/preload/unwind/recording_sink.h"
 
