@@ -331,7 +331,8 @@ std::string NextStep(const Verdict& verdict) {
     case VerdictKind::kInconclusive:
       if (verdict.reason == Reason::kEpochUnknown) return "Give the epoch length with --epoch-steps.";
       if (verdict.reason == Reason::kNoSteps)
-        return "Mark the steps with plateau_step() (plateau/mark.h) or plateau.mark in Python, if there are "
+        return "Mark the steps with plateau_step() (plateau/mark.h) or plateau_trace.mark in Python, if "
+               "there are "
                "any.";
       return verdict.needs_steps ? "Run " + CountText(std::ceil(*verdict.needs_steps), "more step") + "."
                                  : "";
