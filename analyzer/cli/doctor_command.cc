@@ -18,8 +18,8 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
-#include "analyzer/cli/launch.h"
-#include "analyzer/cli/target.h"
+#include "analyzer/cli/launch/launch.h"
+#include "analyzer/cli/launch/target.h"
 
 namespace plateau::cli {
 namespace {

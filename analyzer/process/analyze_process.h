@@ -19,8 +19,8 @@
 #include "analyzer/process/process_run.h"
 #include "analyzer/process/process_trace.h"
 #include "analyzer/process/row_digest.h"
-#include "analyzer/replay/definitions.h"
-#include "analyzer/replay/site_table.h"
+#include "analyzer/replay/definitions/definitions.h"
+#include "analyzer/replay/definitions/site_table.h"
 #include "analyzer/symbols/symbolizer.h"
 #include "analyzer/verdict/analysis.h"
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "analyzer/device/device_ledger.h"
-#include "analyzer/replay/definitions.h"
-#include "analyzer/replay/site_table.h"
+#include "analyzer/replay/definitions/definitions.h"
+#include "analyzer/replay/definitions/site_table.h"
 #include "analyzer/replay/stack_rows.h"
 #include "analyzer/series/series_accumulator.h"
 #include "analyzer/series/tensor_series.h"

@@ -5,7 +5,7 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/process/ledger_samples.h"
 #include "analyzer/reader/trace_reader.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/heap_replay.h"
 
 namespace plateau::process {

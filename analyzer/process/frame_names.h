@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/process/notebook_cells.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/symbols/frame.h"
 #include "analyzer/symbols/symbolizer.h"
 

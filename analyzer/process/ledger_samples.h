@@ -2,7 +2,7 @@
 #ifndef PLATEAU_ANALYZER_PROCESS_LEDGER_SAMPLES_H_
 #define PLATEAU_ANALYZER_PROCESS_LEDGER_SAMPLES_H_
 
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/heap_replay.h"
 
 namespace plateau::process {

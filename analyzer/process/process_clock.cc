@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "analyzer/process/round_marks.h"
-#include "analyzer/series/work_clock.h"
+#include "analyzer/series/clock/round_marks.h"
+#include "analyzer/series/clock/work_clock.h"
 
 namespace plateau::process {
 namespace {
@@ -53,7 +53,7 @@ bool EndedBeforeParent(uint64_t end, uint32_t steps, const std::vector<replay::T
 // Rounds that were counted, or what the allocations tell.
 series::WorkClock WorkClockOf(const ProcessTrace& trace, int threads) {
   const replay::Definitions& definitions = trace.definitions;
-  if (auto rounds = ClockOfRounds(LogOf(definitions.marks), definitions.first_tsc)) return *rounds;
+  if (auto rounds = series::ClockOfRounds(LogOf(definitions.marks), definitions.first_tsc)) return *rounds;
   series::WorkEnd end = {definitions.last_tsc, std::nullopt, !definitions.summary.clean_exit};
   for (const replay::TimedMark& mark : definitions.marks) {
     const bool is_exit = mark.kind == trace::MarkKind::kNote && mark.source == trace::MarkSource::kCppHook &&

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "analyzer/process/process_trace.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
+#include "analyzer/series/clock/step_clock.h"
 #include "analyzer/series/phase_map.h"
-#include "analyzer/series/step_clock.h"
 
 namespace plateau::process {
 

@@ -11,8 +11,8 @@
 #include "analyzer/process/frame_names.h"
 #include "analyzer/process/symbols_ahead.h"
 #include "analyzer/reader/trace_reader.h"
-#include "analyzer/replay/definitions.h"
-#include "analyzer/replay/site_table.h"
+#include "analyzer/replay/definitions/definitions.h"
+#include "analyzer/replay/definitions/site_table.h"
 #include "analyzer/symbols/symbolizer.h"
 
 namespace plateau::process {

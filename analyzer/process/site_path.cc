@@ -1,7 +1,7 @@
 #include "analyzer/process/site_path.h"
 
 #include "absl/strings/match.h"
-#include "analyzer/replay/generated_code.h"
+#include "analyzer/replay/definitions/generated_code.h"
 
 namespace plateau::process {
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/symbols/symbolizer.h"
 
 namespace plateau::process {

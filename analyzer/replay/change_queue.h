@@ -32,8 +32,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/replay/definitions/pool.h"
 #include "analyzer/replay/folded_totals.h"
-#include "analyzer/replay/pool.h"
 #include "preload/trace/record.h"
 
 namespace plateau::replay {

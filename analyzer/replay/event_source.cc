@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/replay/harvest.h"
+#include "analyzer/replay/definitions/harvest.h"
 
 namespace plateau::replay {
 

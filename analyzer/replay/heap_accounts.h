@@ -11,7 +11,7 @@
 
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/change_queue.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/replay/live_object.h"
 #include "analyzer/replay/rate_table.h"

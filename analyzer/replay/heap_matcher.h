@@ -19,7 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/change_queue.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/event_source.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/replay/live_object.h"

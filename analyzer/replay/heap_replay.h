@@ -38,7 +38,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyzer/reader/trace_reader.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/folded_totals.h"
 #include "analyzer/replay/site_tally.h"
 #include "analyzer/replay/stack_rows.h"

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "analyzer/replay/pool.h"
+#include "analyzer/replay/definitions/pool.h"
 
 namespace plateau::replay {
 

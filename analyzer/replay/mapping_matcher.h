@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analyzer/replay/change_queue.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "preload/trace/record.h"
 
 namespace plateau::replay {

@@ -22,9 +22,9 @@
 
 #include "analyzer/base/prefetch.h"
 #include "analyzer/base/zeroed_array.h"
-#include "analyzer/replay/pool.h"
+#include "analyzer/replay/definitions/pool.h"
+#include "analyzer/replay/definitions/stack_nodes.h"
 #include "analyzer/replay/site_tally.h"
-#include "analyzer/replay/stack_nodes.h"
 
 namespace plateau::replay {
 

@@ -13,7 +13,7 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/diff.h"
 #include "analyzer/report/units.h"
-#include "analyzer/verdict/verdict_kind.h"
+#include "analyzer/verdict/vocabulary/verdict_kind.h"
 
 namespace plateau::report {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyzer/report/check.h"
 #include "analyzer/report/units.h"
-#include "analyzer/verdict/verdict_kind.h"
+#include "analyzer/verdict/vocabulary/verdict_kind.h"
 
 namespace plateau::report {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/report/text_grid.h"
 #include "analyzer/report/units.h"
-#include "analyzer/verdict/verdict_kind.h"
+#include "analyzer/verdict/vocabulary/verdict_kind.h"
 
 namespace plateau::report {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyzer/series/loop_events.h"
+#include "analyzer/series/clock/loop_events.h"
 
 namespace plateau::series {
 namespace {

@@ -16,9 +16,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/series/mark_log.h"
+#include "analyzer/series/clock/mark_log.h"
+#include "analyzer/series/clock/step_clock.h"
 #include "analyzer/series/site_traits.h"
-#include "analyzer/series/step_clock.h"
 
 namespace plateau::series {
 

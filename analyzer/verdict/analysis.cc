@@ -4,9 +4,9 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/site_judging.h"
-#include "analyzer/verdict/statistics.h"
 #include "analyzer/verdict/time_story.h"
 
 namespace plateau::verdict {

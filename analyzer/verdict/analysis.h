@@ -32,7 +32,7 @@
 #include "analyzer/verdict/hypotheses.h"
 #include "analyzer/verdict/patterns.h"
 #include "analyzer/verdict/process_classifier.h"
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {
 

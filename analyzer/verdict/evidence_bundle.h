@@ -16,7 +16,7 @@
 #include "analyzer/series/run_context.h"
 #include "analyzer/series/site_traits.h"
 #include "analyzer/verdict/process_classifier.h"
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {
 

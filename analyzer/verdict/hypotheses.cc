@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "analyzer/verdict/number_text.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "analyzer/verdict/number_text.h"
-#include "analyzer/verdict/statistics.h"
+#include "analyzer/verdict/method/statistics.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
 namespace {

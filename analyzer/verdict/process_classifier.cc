@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "analyzer/verdict/curve_classifier.h"
-#include "analyzer/verdict/statistics.h"
-#include "analyzer/verdict/thresholds.h"
+#include "analyzer/verdict/method/curve_classifier.h"
+#include "analyzer/verdict/method/statistics.h"
+#include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/worker_copies.h"
 
 namespace plateau::verdict {

@@ -15,8 +15,8 @@
 #include "analyzer/series/process_series.h"
 #include "analyzer/series/run_context.h"
 #include "analyzer/series/site_series.h"
-#include "analyzer/verdict/curve_reading.h"
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/method/curve_reading.h"
+#include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {
 

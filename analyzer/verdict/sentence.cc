@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "analyzer/verdict/number_text.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "analyzer/series/run_context.h"
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/verdict/method/site_classifier.h"
+#include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/sentence.h"
-#include "analyzer/verdict/site_classifier.h"
-#include "analyzer/verdict/statistics.h"
 #include "analyzer/verdict/time_story.h"
 
 namespace plateau::verdict {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "analyzer/verdict/number_text.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
 namespace {

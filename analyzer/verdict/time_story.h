@@ -3,7 +3,7 @@
 #define PLATEAU_ANALYZER_VERDICT_TIME_STORY_H_
 
 #include "analyzer/series/run_context.h"
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analyzer/verdict/statistics.h"
+#include "analyzer/verdict/method/statistics.h"
 
 namespace plateau::verdict {
 namespace {

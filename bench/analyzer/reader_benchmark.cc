@@ -6,7 +6,7 @@
 
 #include "analyzer/pack/column_codec.h"
 #include "analyzer/reader/trace_reader.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/event_block.h"
 #include "bench/analyzer/churn_trace.h"
 

@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "analyzer/reader/trace_reader.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/heap_replay.h"
 #include "bench/analyzer/churn_trace.h"
 

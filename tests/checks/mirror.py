@@ -10,7 +10,10 @@ import sys
 
 SOURCE = os.environ.get("PLATEAU_SOURCE", ".")
 # Rooms whose headers are inner pieces of one function: the tests of that function are in tests/<room>.
-WHOLE = {"analyzer/verdict": "tests/analyzer/verdict", "analyzer/pack": "tests/analyzer/pack"}
+WHOLE = {"analyzer/verdict": "tests/analyzer/verdict",
+         "analyzer/verdict/vocabulary": "tests/analyzer/verdict/vocabulary",
+         "analyzer/verdict/method": "tests/analyzer/verdict",
+         "analyzer/pack": "tests/analyzer/pack"}
 
 RUN = "only means something in a traced process"
 INNER = "an inner piece, tested through the class that is made of it"
@@ -18,7 +21,7 @@ DATA = "constants, structs or declarations without behaviour of their own"
 
 REPORT = "tests/analyzer/report/builder/build_report_test.cc"
 REPLAY = "tests/analyzer/replay/heap_replay_test.cc"
-CLOCK = "tests/analyzer/series/step_clock_test.cc"
+CLOCK = "tests/analyzer/series/clock/step_clock_test.cc"
 EXPORT = "tests/analyzer/report/export/export_test.cc"
 GOLDEN = "tests/golden/golden_test.cc"
 
@@ -56,7 +59,7 @@ PRELOAD = {
     "recorder/definitions": ("tests/preload/python/probe.cc", DATA),
     "torch/fetch_owner": ("tests/e2e/steps_test.py", "needs torch's DataLoader"),
     "torch/thread_view": ("tests/e2e/steps_test.py", "needs torch's DataLoader"),
-    "trace/fetch_mark": ("tests/analyzer/series/passes_by_loader_test.cc", INNER),
+    "trace/fetch_mark": ("tests/analyzer/series/clock/passes_by_loader_test.cc", INNER),
     "recorder/device_event": ("tests/preload/trace/device_codes_test.cc", DATA),
     "recorder/event": ("tests/e2e/heap_hooks_test.cc", RUN),
     "recorder/fold_table": ("tests/e2e/folding_test.py", RUN),
@@ -102,18 +105,18 @@ ANALYZER = {
     "base/progress": ("tests/e2e/report_commands_test.py", "prints to a terminal"),
     "base/status_macros": ("tests/analyzer/reader/trace_reader_test.cc", INNER),
     "base/whole_number": ("tests/analyzer/process/row_digest_test.cc", INNER),
-    "base/zeroed_array": ("tests/analyzer/replay/stack_nodes_test.cc", INNER),
+    "base/zeroed_array": ("tests/analyzer/replay/definitions/stack_nodes_test.cc", INNER),
     "cli/command": ("tests/analyzer/cli/help_test.cc", DATA),
     "cli/exit_code": ("tests/analyzer/cli/help_test.cc", DATA),
-    "cli/launch": ("tests/e2e/launcher_test.py", "starts a program"),
+    "cli/launch/launch": ("tests/e2e/launcher_test.py", "starts a program"),
     "cli/load_report": ("tests/e2e/report_commands_test.py", "reads recordings of real runs"),
-    "cli/recorded_time": ("tests/e2e/launcher_test.py", "starts a program"),
+    "cli/launch/recorded_time": ("tests/e2e/launcher_test.py", "starts a program"),
     "process/notebook_cells": (REPORT, "read from notes of a trace"),
     "process/site_path": (REPORT, "read from notes of a trace"),
     "reader/process_tree": (REPORT, "needs several processes"),
-    "replay/generated_code": ("tests/analyzer/replay/site_table_test.cc", INNER),
-    "series/mode_intervals": (CLOCK, INNER),
-    "series/passes_by_line": (CLOCK, INNER),
+    "replay/definitions/generated_code": ("tests/analyzer/replay/definitions/site_table_test.cc", INNER),
+    "series/clock/mode_intervals": (CLOCK, INNER),
+    "series/clock/passes_by_line": (CLOCK, INNER),
     "cli/table_options": ("tests/e2e/report_commands_test.py", "options of the commands"),
     "cli/terminal_view": ("tests/e2e/watch_test.py", "needs a terminal"),
     "device/device_memory_map": ("tests/analyzer/device/device_ledger_test.cc", INNER),
@@ -132,12 +135,12 @@ ANALYZER = {
     "reader/block_index": ("tests/analyzer/reader/trace_reader_test.cc", INNER),
     "reader/read_summary": ("tests/analyzer/reader/trace_reader_test.cc", INNER),
     "replay/event_source": ("tests/analyzer/replay/heap_replay_order_test.cc", INNER),
-    "replay/harvest": ("tests/analyzer/replay/definitions_test.cc", INNER),
+    "replay/definitions/harvest": ("tests/analyzer/replay/definitions/definitions_test.cc", INNER),
     "replay/heap_accounts": (REPLAY, "the two halves of the replay are tested together"),
     "replay/heap_matcher": (REPLAY, "the two halves of the replay are tested together"),
     "replay/look_ahead": ("tests/analyzer/replay/live_table_test.cc", "changes speed and no result"),
     "replay/owed_frees": ("tests/analyzer/replay/heap_replay_order_test.cc", INNER),
-    "replay/pool": (REPLAY, DATA),
+    "replay/definitions/pool": (REPLAY, DATA),
     "report/builder/device_facts": ("tests/e2e/cuda_report_test.py", "needs a recording with device memory"),
     "report/builder/process_facts": (REPORT, INNER),
     "report/builder/process_headline": (REPORT, INNER),
@@ -162,18 +165,18 @@ ANALYZER = {
     "report/suppressions": ("tests/analyzer/report/check_test.cc", INNER),
     "report/text/device_text": ("tests/analyzer/report/text/text_report_test.cc", INNER),
     "report/text_grid": ("tests/analyzer/report/text/text_report_test.cc", INNER),
-    "series/clock_sentence": (CLOCK, INNER),
+    "series/clock/clock_sentence": (CLOCK, INNER),
     "series/copy_on_write": ("tests/analyzer/series/ledger_test.cc", "tested beside the ledger that it explains"),
-    "series/data_passes": (CLOCK, INNER),
-    "series/function_paths": ("tests/analyzer/series/work_clock_test.cc", INNER),
-    "series/loop_events": (CLOCK, INNER),
-    "series/mark_log": (CLOCK, INNER),
+    "series/clock/data_passes": (CLOCK, INNER),
+    "series/clock/function_paths": ("tests/analyzer/series/clock/work_clock_test.cc", INNER),
+    "series/clock/loop_events": (CLOCK, INNER),
+    "series/clock/mark_log": (CLOCK, INNER),
     "series/process_series": ("tests/analyzer/verdict/analysis_test.cc", DATA),
     "series/run_context": ("tests/analyzer/verdict/analysis_test.cc", DATA),
     "series/site_series": ("tests/analyzer/series/series_accumulator_test.cc", DATA),
     "series/site_traits": ("tests/analyzer/series/series_accumulator_test.cc", DATA),
-    "series/step_finder": (CLOCK, INNER),
-    "series/work_log": ("tests/analyzer/series/work_clock_test.cc", INNER),
+    "series/clock/step_finder": (CLOCK, INNER),
+    "series/clock/work_log": ("tests/analyzer/series/clock/work_clock_test.cc", INNER),
     "symbols/elf_image": ("tests/analyzer/symbols/symbolizer_test.cc", INNER),
     "symbols/frame": (REPORT, DATA),
     "symbols/source_text": ("tests/e2e/odd_recordings_test.py", "source lines of a real program"),

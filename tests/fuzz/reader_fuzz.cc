@@ -9,7 +9,7 @@
 #include <string>
 
 #include "analyzer/reader/trace_reader.h"
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/series/series_feeder.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/base/whole_number.h"
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::report {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/verdict/number_text.h"
 #include "analyzer/verdict/sentence.h"
-#include "analyzer/verdict/shape_text.h"
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
+#include "analyzer/verdict/vocabulary/shape_text.h"
+#include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::report {
 namespace {

@@ -14,7 +14,7 @@
 #include "analyzer/report/bundle/anonymizer.h"
 #include "analyzer/report/bundle/tar_archive.h"
 #include "analyzer/report/units.h"
-#include "analyzer/verdict/verdict_kind.h"
+#include "analyzer/verdict/vocabulary/verdict_kind.h"
 
 namespace plateau::report {
 namespace {

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analyzer/report/units.h"
-#include "analyzer/verdict/verdict_kind.h"
+#include "analyzer/verdict/vocabulary/verdict_kind.h"
 
 // report_page.S holds the bundled page between these two.
 extern "C" {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/report/units.h"
-#include "analyzer/verdict/verdict_kind.h"
+#include "analyzer/verdict/vocabulary/verdict_kind.h"
 
 namespace plateau::report {
 namespace {

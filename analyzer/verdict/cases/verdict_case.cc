@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "analyzer/verdict/curve_classifier.h"
+#include "analyzer/verdict/method/curve_classifier.h"
+#include "analyzer/verdict/method/site_classifier.h"
 #include "analyzer/verdict/sentence.h"
-#include "analyzer/verdict/site_classifier.h"
 
 namespace plateau::verdict {
 namespace {

@@ -13,7 +13,7 @@
 #include "analyzer/series/run_context.h"
 #include "analyzer/series/site_series.h"
 #include "analyzer/verdict/process_classifier.h"
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/heap_replay.h"
 #include "preload/trace/checksum.h"
 #include "preload/trace/format.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/analyzer/series/loop_text.h"
+#include "tests/analyzer/series/clock/loop_text.h"
 
 namespace plateau::series {
 namespace {

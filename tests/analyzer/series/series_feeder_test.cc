@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analyzer/replay/definitions.h"
+#include "analyzer/replay/definitions/definitions.h"
 #include "tests/analyzer/replay/random_run.h"
 #include "tests/analyzer/replay/replayed.h"
 #include "tests/support/trace_text.h"

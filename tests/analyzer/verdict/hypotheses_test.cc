@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyzer/verdict/number_text.h"
-#include "analyzer/verdict/shape_text.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
+#include "analyzer/verdict/vocabulary/shape_text.h"
 #include "tests/analyzer/verdict/scenario.h"
 
 namespace plateau::verdict {

@@ -1,6 +1,6 @@
 // Writes the table of verdicts as TypeScript: node verdicts.mjs verdict_kinds.inc OUTPUT
 //
-// The rows are those of analyzer/verdict/verdict_kinds.inc, so the page knows every verdict the analyzer can give.
+// The rows are those of analyzer/verdict/vocabulary/verdict_kinds.inc, so the page knows every verdict the analyzer can give.
 import {readFileSync, writeFileSync} from 'node:fs';
 
 const [input, output] = process.argv.slice(2);
@@ -13,7 +13,7 @@ const rows = lines.map((line) => {
   return `  ${name}: {rank: ${rank}, tone: '${tone.toLowerCase()}', isLeak: ${isLeak}, words: ${JSON.stringify(words)}},`;
 });
 if (rows.length === 0) throw new Error(`${input}: no rows`);
-writeFileSync(output, `// Written by verdicts.mjs from analyzer/verdict/verdict_kinds.inc.
+writeFileSync(output, `// Written by verdicts.mjs from analyzer/verdict/vocabulary/verdict_kinds.inc.
 export type Tone = 'grows' | 'open' | 'note' | 'fine';
 export interface VerdictRow {
   rank: number;

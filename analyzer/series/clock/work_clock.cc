@@ -1,0 +1,100 @@
+#include "analyzer/series/clock/work_clock.h"
+
+#include <algorithm>
+
+#include "analyzer/replay/event_source.h"
+#include "analyzer/replay/rate_table.h"
+#include "analyzer/series/clock/function_paths.h"
+
+namespace plateau::series {
+namespace {
+
+using trace::RecordKind;
+
+// Too few parts of bytes to judge anything over.
+constexpr size_t kFewestParts = 40;
+
+// Gives every allocation until `exit_time` to the log.
+class AllocationReader {
+ public:
+  AllocationReader(const reader::TraceReader& reader, const replay::Definitions& definitions,
+                   uint64_t exit_time)
+      : definitions_(definitions), exit_time_(exit_time), paths_(&definitions), rates_(reader.header()) {}
+
+  void Take(const replay::EventRun& run) {
+    const replay::EventBlock& block = *run.block;
+    const std::vector<replay::Stamp>& stamps = block.stamps();
+    size_t stamp = run.stamp;
+    uint64_t now = stamps[stamp].tsc;
+    for (size_t i = run.begin; i < run.end; ++i) {
+      const replay::Event& event = block.events()[i];
+      if (event.flags & replay::kEventTimed) {
+        while (stamp + 1 < stamps.size() && stamps[stamp + 1].event <= i) ++stamp;
+        now = stamps[stamp].tsc;
+      }
+      const RecordKind kind = event.Kind();
+      if (kind == RecordKind::kFree || kind == RecordKind::kFreeIn) {
+        if (now <= exit_time_) log_.AddFree();
+        continue;
+      }
+      if ((kind != RecordKind::kAlloc && kind != RecordKind::kAllocIn) || event.flags & replay::kEventRare)
+        continue;
+      if (now > exit_time_) {
+        bytes_after_exit_ += static_cast<double>(block.BytesOf(event));
+        continue;
+      }
+      bytes_before_exit_ += static_cast<double>(block.BytesOf(event));
+      while (next_rate_ < definitions_.rates.size() && now >= definitions_.rates[next_rate_].tsc)
+        rates_.Add(definitions_.rates[next_rate_++].rate);
+      const uint64_t bytes = block.BytesOf(event);
+      const uint8_t rate = kind == RecordKind::kAllocIn ? rates_.python() : rates_.current();
+      const uint32_t path = paths_.PathOf(definitions_.Canonical(block.StackOf(event)));
+      log_.Add(now, path, paths_[path].is_import, static_cast<double>(bytes), rates_.Weight(rate, bytes));
+    }
+  }
+
+  // Whether a good part of the work was done after what the mark took for the exit: by a program that had an
+  // interpreter in it, and went on without.
+  bool WentOn() const { return bytes_after_exit_ > 0.1 * bytes_before_exit_; }
+  WorkLog& log() { return log_; }
+  const FunctionPaths& paths() const { return paths_; }
+
+ private:
+  const replay::Definitions& definitions_;
+  const uint64_t exit_time_;
+  FunctionPaths paths_;
+  replay::RateTable rates_;
+  size_t next_rate_ = 0;
+  double bytes_before_exit_ = 0;
+  double bytes_after_exit_ = 0;
+  WorkLog log_;
+};
+
+}  // namespace
+
+WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definitions& definitions,
+                        const WorkEnd& end, const WorkClockOptions& options) {
+  AllocationReader allocations(reader, definitions, end.exit_time.value_or(UINT64_MAX));
+  replay::EventSource source(reader, options.threads);
+  source.ForEachRun([&allocations](const replay::EventRun& run) { allocations.Take(run); });
+  if (end.exit_time && allocations.WentOn())
+    return FindWorkClock(reader, definitions, {end.trace_end, std::nullopt, end.was_killed}, options);
+  const WorkWindow window = allocations.log().Finish(allocations.paths(), end);
+  WorkClock clock;
+  clock.begin = window.begin != 0 ? window.begin : definitions.first_tsc;
+  clock.end = window.begin != 0 ? window.end : end.exit_time.value_or(end.trace_end);
+  clock.allocated_bytes = window.allocated_bytes;
+  clock.ends = allocations.log().EqualParts(window, options.parts);
+  clock.source = StepSource::kBytes;
+  // Folded events have no times: what they did would be in no part.
+  const bool is_folded =
+      std::any_of(definitions.rates.begin(), definitions.rates.end(),
+                  [](const replay::TimedRate& timed) { return timed.rate.mode == trace::Mode::kFolded; });
+  if (clock.ends.size() < kFewestParts || is_folded) {
+    clock.ends.clear();
+    clock.source = StepSource::kTime;
+  }
+  return clock;
+}
+
+}  // namespace plateau::series

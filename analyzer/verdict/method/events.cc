@@ -1,0 +1,205 @@
+#include "analyzer/verdict/method/events.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/verdict/method/thresholds.h"
+
+namespace plateau::verdict {
+namespace {
+
+// Steps [first, last] that belong to one event.
+struct EventWindow {
+  int first = 0;
+  int last = 0;
+};
+
+struct NamedWindows {
+  std::string name;
+  std::vector<EventWindow> windows;
+};
+
+std::vector<NamedWindows> WindowsOf(const series::RunContext& run, int mature) {
+  std::vector<NamedWindows> all;
+  for (const series::EventTrack& track : run.events) {
+    NamedWindows named{track.name, {}};
+    for (int64_t step : track.steps) {
+      if (step < 1 || step > mature) continue;
+      named.windows.push_back({static_cast<int>(step), std::min(static_cast<int>(step) + 1, mature)});
+    }
+    if (!named.windows.empty()) all.push_back(std::move(named));
+  }
+  const double epoch = run.epoch_steps.value_or(0);
+  if (epoch >= 8 && epoch < mature) {
+    NamedWindows named{"epoch", {}};
+    for (int j = 1; j <= static_cast<int>(mature / epoch); ++j) {
+      const int boundary = static_cast<int>(std::floor(j * epoch));
+      if (boundary > mature) continue;
+      named.windows.push_back(
+          {std::max(1, boundary), std::min(mature, static_cast<int>(std::ceil(j * epoch)) + 1)});
+    }
+    all.push_back(std::move(named));
+  }
+  return all;
+}
+
+double SumSteps(Values by_step, int first, int last) {  // steps are counted from 1
+  double sum = 0;
+  for (int step = first; step <= last && step <= static_cast<int>(by_step.size()); ++step)
+    sum += by_step[step - 1];
+  return sum;
+}
+
+Verdict Answer(Verdict verdict, VerdictKind kind, std::string why) {
+  verdict.kind = kind;
+  verdict.why = std::move(why);
+  return verdict;
+}
+
+Verdict OneMoreEvent(Verdict verdict, std::string why) {
+  verdict.kind = VerdictKind::kInconclusive;
+  verdict.reason = Reason::kTwoEvents;
+  verdict.why = std::move(why);
+  verdict.needs_events = 1;
+  if (verdict.evidence.period_steps) verdict.needs_steps = verdict.evidence.period_steps;
+  return verdict;
+}
+
+std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Values all,
+                                  const series::RunContext& run) {
+  const int steps = static_cast<int>(mature.size());
+  const double total = Sum(mature);
+  std::vector<bool> covered(steps, false);
+  for (const EventWindow& w : named.windows)
+    std::fill(covered.begin() + (w.first - 1), covered.begin() + w.last, true);
+  double at_events = 0;
+  int covered_steps = 0;
+  for (int i = 0; i < steps; ++i) {
+    if (!covered[i]) continue;
+    at_events += mature[i];
+    ++covered_steps;
+  }
+  const double share = at_events / total;
+  const double cover = static_cast<double>(covered_steps) / steps;
+  if (share < kEventShare || cover > kEventCover || share < 2.5 * cover) return std::nullopt;
+
+  std::vector<double> retained;
+  std::vector<double> starts;
+  for (const EventWindow& w : named.windows) {
+    retained.push_back(SumSteps(mature, w.first, w.last));
+    starts.push_back(w.first);
+  }
+  const double most = Max(retained);
+  std::vector<int> keeping;  // events that left memory behind
+  std::vector<double> kept;
+  for (size_t i = 0; i < retained.size(); ++i) {
+    if (retained[i] <= 0.1 * most) continue;
+    keeping.push_back(static_cast<int>(i));
+    kept.push_back(retained[i]);
+  }
+  if (keeping.empty()) return std::nullopt;
+  const int events = static_cast<int>(retained.size());
+  const int retaining = static_cast<int>(keeping.size());
+  const int clean_since = events - 1 - keeping.back();
+  if (named.name == "epoch" && (retaining < 3 || events < 3)) return std::nullopt;
+
+  Verdict verdict;
+  verdict.evidence.event = named.name;
+  verdict.evidence.event_count = events;
+  verdict.evidence.events_retaining = retaining;
+  verdict.evidence.per_event_bytes = Mean(kept);
+  if (events > 1) {
+    std::vector<double> gaps(starts.size());
+    std::adjacent_difference(starts.begin(), starts.end(), gaps.begin());
+    verdict.evidence.period_steps = Median(Values(gaps).subspan(1));
+  }
+  if (retaining == 1) {
+    bool young_event_holds = false;
+    if (const series::EventTrack* track = run.FindEvents(named.name)) {
+      for (int64_t step : track->steps) {
+        if (step > steps &&
+            SumSteps(all, static_cast<int>(step), static_cast<int>(step) + 1) > 0.3 * Median(kept)) {
+          young_event_holds = true;
+        }
+      }
+    }
+    if (!young_event_holds && (keeping[0] == 0 || clean_since >= 1)) {
+      return Answer(verdict, VerdictKind::kSpikeRetained, "one event left memory behind, later ones did not");
+    }
+    return OneMoreEvent(verdict, "a further event decides");
+  }
+  if (retaining == 2) {
+    if (clean_since >= 2) {
+      return Answer(verdict, VerdictKind::kSpikeRetained,
+                    "two events left memory behind, later ones did not");
+    }
+    return OneMoreEvent(verdict, "two " + named.name + " events retained memory; one more decides");
+  }
+  if (clean_since >= std::max(2.0, 0.5 * retaining)) {
+    return Answer(verdict, VerdictKind::kSpikeRetained,
+                  "the first events left memory behind, later ones did not");
+  }
+  const size_t half = kept.size() / 2;
+  const double earlier = Mean(Values(kept).first(half));
+  const double later = Mean(Values(kept).subspan(half));
+  if (static_cast<double>(retaining) / events >= 0.6 && later >= 0.45 * earlier) {
+    verdict.rate_bytes_per_step = Estimate{Sum(retained) / steps, std::nullopt};
+    return Answer(verdict, VerdictKind::kStaircase, "every " + named.name + " keeps memory");
+  }
+  if (later < 0.45 * earlier) {
+    return Answer(verdict, VerdictKind::kWarmupInProgress, "per-event retention is shrinking");
+  }
+  verdict.reason = Reason::kShapesNotSeparable;
+  verdict.needs_events = 3;
+  verdict.needs_steps = 3 * verdict.evidence.period_steps.value_or(0);
+  return Answer(verdict, VerdictKind::kInconclusive, "irregular per-event retention");
+}
+
+// Jumps at equal distances that nobody marked.
+std::optional<Verdict> JudgeUnmarked(Values mature) {
+  const int steps = static_cast<int>(mature.size());
+  const double total = Sum(mature);
+  std::vector<double> sorted(mature.begin(), mature.end());
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  const std::vector<double> sums = CumulativeSum(sorted);
+  const int largest =
+      static_cast<int>(std::lower_bound(sums.begin(), sums.end(), 0.8 * total) - sums.begin()) + 1;
+  if (largest < 3 || largest > 0.12 * steps) return std::nullopt;
+  const double threshold = 0.3 * Median(Values(sorted).first(largest));
+  std::vector<int> jumps;  // steps
+  double in_jumps = 0;
+  for (int i = 0; i < steps; ++i) {
+    if (mature[i] < threshold) continue;
+    jumps.push_back(i + 1);
+    in_jumps += mature[i];
+  }
+  if (jumps.size() < 4 || in_jumps < 0.8 * total) return std::nullopt;
+  std::vector<double> gaps;
+  for (size_t i = 1; i < jumps.size(); ++i) gaps.push_back(jumps[i] - jumps[i - 1]);
+  const double gap = Mean(gaps);
+  if (Min(gaps) < 5 || StandardDeviation(gaps) / gap > 0.2 || (steps - jumps.back()) / gap >= 1.8)
+    return std::nullopt;
+  Verdict verdict;
+  verdict.evidence.event = "periodic (unmarked)";
+  verdict.evidence.event_count = static_cast<int>(jumps.size());
+  verdict.evidence.events_retaining = static_cast<int>(jumps.size());
+  verdict.evidence.period_steps = gap;
+  verdict.evidence.per_event_bytes = in_jumps / static_cast<double>(jumps.size());
+  verdict.rate_bytes_per_step = Estimate{total / steps, std::nullopt};
+  return Answer(verdict, VerdictKind::kStaircase, "jumps at equal distances keep memory");
+}
+
+}  // namespace
+
+std::optional<Verdict> JudgeEvents(Values mature, Values all, const series::RunContext& run) {
+  for (const NamedWindows& named : WindowsOf(run, static_cast<int>(mature.size()))) {
+    if (std::optional<Verdict> verdict = JudgeTrack(named, mature, all, run)) return verdict;
+  }
+  return JudgeUnmarked(mature);
+}
+
+}  // namespace plateau::verdict

@@ -1,0 +1,158 @@
+#include "analyzer/verdict/method/first_pass.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "analyzer/verdict/method/thresholds.h"
+
+namespace plateau::verdict {
+namespace {
+
+// The step by which 98.5 % of the sum is reached.
+int StepOfAlmostAll(Values x) {
+  const std::vector<double> sums = CumulativeSum(x);
+  return static_cast<int>(std::lower_bound(sums.begin(), sums.end(), 0.985 * sums.back()) - sums.begin()) + 1;
+}
+
+struct Quarters {
+  std::array<double, 4> relative;  // mean of each quarter over the mean of all
+  double LeastOfFirstThree() const { return *std::min_element(relative.begin(), relative.begin() + 3); }
+  double Most() const { return *std::max_element(relative.begin(), relative.end()); }
+};
+
+Quarters QuartersOf(Values x) {
+  Quarters q;
+  const double mean = std::max(Mean(x), 1e-9);
+  for (size_t i = 0; i < 4; ++i) q.relative[i] = SplitMean(x, 4, i) / mean;
+  return q;
+}
+
+// Spread evenly over the pass, in bytes or (sizes may be heavy-tailed) in objects. The last quarter may hold
+// the partial end.
+bool EvenOverPass(Values bytes, Values objects, double epoch) {
+  const Quarters b = QuartersOf(bytes);
+  const Quarters o = QuartersOf(objects);
+  const bool even = (b.LeastOfFirstThree() > 0.45 && b.relative[3] > 0.35 && b.Most() < 2.2) ||
+                    (o.LeastOfFirstThree() > 0.5 && o.relative[3] > 0.35 && o.Most() < 1.9);
+  if (!even) return false;
+  double count = 0, moment = 0, retaining = 0;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    count += objects[i];
+    moment += objects[i] * static_cast<double>(i + 1);
+    if (objects[i] > 0) ++retaining;
+  }
+  const double length = static_cast<double>(objects.size());
+  const double centre = moment / std::max(count, 1e-9) / std::max(std::min(epoch, length), 1.0);
+  const double tolerance = std::max({0.06, 2 / epoch, 2.5 / std::sqrt(12 * std::max(count, 1.0))});
+  return std::abs(centre - 0.5) <= tolerance && retaining / length >= 0.35;
+}
+
+}  // namespace
+
+Verdict FillOrWarmup(const SurvivorWindow& window, const RetentionState& full,
+                     const series::RunContext& run) {
+  const double epoch = *run.epoch_steps;
+  const double tolerance = std::max(kEpochToleranceSteps, kEpochTolerance * epoch);
+  const auto near_epoch = [&](int step) {
+    const double off = step - epoch;
+    return off >= -tolerance - kLoaderLeadSteps && off <= tolerance + 1;
+  };
+  const int by_step = StepOfAlmostAll(window.bytes);
+  const bool near = near_epoch(by_step) || near_epoch(StepOfAlmostAll(window.objects));
+  const size_t pass = std::min(window.bytes.size(), static_cast<size_t>(std::ceil(epoch)) + 1);
+  bool even = EvenOverPass(window.bytes.first(pass), window.objects.first(pass), epoch);
+  if (!full.fits.empty() && full.BicOf(RateShape::kBox) - full.BicOf(RateShape::kExponential) > kStrongBic) {
+    even = false;  // a decay fits far better than a box
+  }
+
+  Verdict verdict;
+  verdict.by_step = by_step;
+  verdict.evidence.retained_bytes = Sum(window.bytes);
+  if (near && even) {
+    verdict.kind = VerdictKind::kCacheFill;
+    verdict.why = "retained evenly over the first pass, nothing after it";
+    verdict.evidence.complete = true;
+    verdict.plateau_bytes = Estimate{*verdict.evidence.retained_bytes, std::nullopt};
+    if (run.examples_per_step.value_or(0) > 0) {
+      const double examples = epoch * *run.examples_per_step;
+      verdict.evidence.per_example_bytes = *verdict.evidence.retained_bytes / examples;
+      verdict.evidence.objects_per_example = Sum(window.objects) / examples;
+    }
+    return verdict;
+  }
+  verdict.kind = VerdictKind::kWarmupComplete;
+  verdict.why = near ? "ended with the first pass, but not evenly spread over it"
+                     : "ended, not at the end of the first pass";
+  return verdict;
+}
+
+std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunContext& run) {
+  const size_t n = retained.size();
+  if (run.unique_seen.size() < n + 1) return std::nullopt;
+  const Values seen = Values(run.unique_seen).subspan(1, n);
+  const std::vector<double> sums = CumulativeSum(retained);
+  double us = 0, uu = 0, ks = 0, kk = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const double k = static_cast<double>(i + 1);
+    us += seen[i] * sums[i];
+    uu += seen[i] * seen[i];
+    ks += k * sums[i];
+    kk += k * k;
+  }
+  if (uu <= 0) return std::nullopt;
+  const double per_example = us / uu;
+  const double per_step = ks / kk;
+  double error_examples = 0, error_steps = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const double k = static_cast<double>(i + 1);
+    error_examples += (sums[i] - per_example * seen[i]) * (sums[i] - per_example * seen[i]);
+    error_steps += (sums[i] - per_step * k) * (sums[i] - per_step * k);
+  }
+  error_examples = std::sqrt(error_examples / static_cast<double>(n)) / sums.back();
+  error_steps = std::sqrt(error_steps / static_cast<double>(n)) / sums.back();
+  if (error_examples >= 0.05 || error_examples >= 0.5 * error_steps) return std::nullopt;
+
+  // Spread of the bytes per example, from twelve parts of the run.
+  std::vector<double> ratio, weight;
+  for (size_t part = 0; part < 12; ++part) {
+    const auto [begin, end] = SplitBounds(n, 12, part);
+    if (begin == end) continue;
+    const double new_examples = seen[end - 1] - (begin > 0 ? seen[begin - 1] : 0);
+    if (new_examples <= 0) continue;
+    ratio.push_back(Sum(retained.subspan(begin, end - begin)) / new_examples);
+    weight.push_back(new_examples);
+  }
+  double mean = 0;
+  for (size_t i = 0; i < ratio.size(); ++i) mean += ratio[i] * weight[i];
+  mean /= Sum(weight);
+  double spread = 0;
+  for (size_t i = 0; i < ratio.size(); ++i) spread += weight[i] * (ratio[i] - mean) * (ratio[i] - mean);
+  spread = std::sqrt(spread / std::max<double>(1, static_cast<double>(ratio.size()) - 1));
+
+  Verdict verdict;
+  verdict.kind = VerdictKind::kCacheFill;
+  verdict.why = "retained bytes follow the number of distinct examples seen";
+  verdict.evidence.per_example_bytes = per_example;
+  verdict.evidence.retained_bytes = sums.back();
+  const double examples = run.dataset_examples.value_or(0);
+  verdict.evidence.complete = examples > 0 && seen.back() >= 0.98 * examples;
+  if (examples > 0) {
+    const double left = std::max(0.0, examples - seen.back());
+    const double plateau = sums.back() + mean * left;
+    const double half = 2.2 * spread * std::sqrt(left + left * left / std::max(seen.back(), 1.0));
+    verdict.plateau_bytes = Estimate{plateau, Interval{plateau - half, plateau + half}};
+  }
+  return verdict;
+}
+
+bool LooksLikeFill(Values retained, int last_step) {
+  const size_t n = std::min(retained.size(), static_cast<size_t>(std::max(last_step, 0)));
+  if (n < 8) return false;
+  const double first = Mean(retained.first(n / 2));
+  const double last = Mean(retained.subspan(3 * n / 4, n - 3 * n / 4));
+  return last > 0.4 * first && first > 0.4 * last;
+}
+
+}  // namespace plateau::verdict
