@@ -10,7 +10,6 @@
 namespace plateau::series {
 namespace {
 
-
 constexpr std::string_view kRoundNote = "round ";  // and the loop's line
 constexpr size_t kWantedRounds = 60;               // verdicts can do something with
 constexpr size_t kFewestRounds = 20;
