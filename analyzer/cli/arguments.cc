@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/closest_word.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/cli/command.h"
 
@@ -23,6 +24,12 @@ const Option* FindLetter(const Command& command, char letter) {
     if (option.letter == letter) return &option;
   }
   return nullptr;
+}
+
+std::vector<std::string> LongOptions(const Command& command) {
+  std::vector<std::string> names = {"--help"};
+  for (const Option& option : command.options) names.push_back(absl::StrCat("--", option.name));
+  return names;
 }
 
 }  // namespace
@@ -53,7 +60,10 @@ absl::StatusOr<Arguments> Arguments::Parse(const Command& command, const std::ve
       return arguments;
     }
     const Option* option = is_long ? FindOption(command, name) : FindLetter(command, word[1]);
-    if (option == nullptr) return mistake("unknown option ", is_long ? "--" + name : word);
+    if (option == nullptr && is_long) {
+      return mistake("unknown option --", name, DidYouMean("--" + name, LongOptions(command)));
+    }
+    if (option == nullptr) return mistake("unknown option ", word);
     std::string value;
     if (option->value == nullptr) {
       if (equals != std::string::npos || (!is_long && word.size() > 2)) {
@@ -100,6 +110,16 @@ absl::StatusOr<int64_t> Arguments::Integer(const std::string& option, int64_t fa
     return absl::InvalidArgumentError(absl::StrCat("--", option, "=", Value(option), ": not a whole number"));
   }
   return value;
+}
+
+absl::Status NotOneOf(const std::string& option, const std::string& value,
+                      const std::vector<std::string>& known) {
+  std::string list;
+  for (size_t i = 0; i < known.size(); ++i) {
+    absl::StrAppend(&list, i == 0 ? "" : i + 1 < known.size() ? ", " : " or ", known[i]);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", option, "=", value, ": not ", list, DidYouMean(value, known)));
 }
 
 absl::StatusOr<double> Arguments::Number(const std::string& option, double fallback) const {

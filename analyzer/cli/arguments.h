@@ -40,6 +40,11 @@ class Arguments {
   bool wants_help_ = false;
 };
 
+// The mistake of a value that is none of the known ones: "--sort=growht: not retained, growth or name; did you mean
+// 'growth'?".
+absl::Status NotOneOf(const std::string& option, const std::string& value,
+                      const std::vector<std::string>& known);
+
 }  // namespace plateau::cli
 
 #endif  // PLATEAU_ANALYZER_CLI_ARGUMENTS_H_

@@ -26,13 +26,11 @@ absl::StatusOr<std::string> Exported(const Arguments& arguments, const report::R
     const std::string name = arguments.Value("metric", "retained");
     const auto metric = report::ParseStackMetric(name);
     if (!metric) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--metric=", name, ": not retained, growth, peak, temporary or allocated"));
+      return NotOneOf("metric", name, {"retained", "growth", "peak", "temporary", "allocated"});
     }
     return report::WriteFolded(model, *metric);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--format=", format, ": not pprof, folded, speedscope, perfetto, csv or sqlite"));
+  return NotOneOf("format", format, {"pprof", "folded", "speedscope", "perfetto", "csv", "sqlite"});
 }
 
 absl::StatusOr<int> RunExport(const Arguments& arguments) {

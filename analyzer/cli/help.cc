@@ -46,21 +46,6 @@ std::string OptionLine(const Option& option) {
   return left + Wrap(help, kHelpColumn, kHelpColumn) + "\n";
 }
 
-// Edits needed to turn one word into the other.
-size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 std::string VersionText() {
@@ -118,19 +103,6 @@ std::string MarkdownReference() {
     absl::StrAppend(&out, "\n## plateau ", command->name, "\n\n```\n", CommandHelpText(*command), "```\n");
   }
   return out;
-}
-
-std::string ClosestCommand(const std::string& name) {
-  std::string best;
-  size_t best_distance = 3;  // more edits than that is another word
-  for (const Command* command : CommandTable()) {
-    const size_t distance = Distance(name, command->name);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = command->name;
-    }
-  }
-  return best;
 }
 
 }  // namespace plateau::cli

@@ -13,8 +13,6 @@ std::string OverviewText();
 std::string CommandHelpText(const Command& command);
 // docs/cli.md: every help text on one page.
 std::string MarkdownReference();
-// The command whose name is closest to a mistyped one, or "".
-std::string ClosestCommand(const std::string& name);
 
 }  // namespace plateau::cli
 

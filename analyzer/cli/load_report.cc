@@ -118,6 +118,8 @@ absl::Status WriteOutput(const std::string& path, const std::string& text) {
 
 bool WantsColor(int fd) { return isatty(fd) == 1 && std::getenv("NO_COLOR") == nullptr; }
 
+int CardColumns(int fd) { return isatty(fd) == 1 ? std::min(Columns(fd), 160) : 80; }
+
 int Columns(int fd) {
   winsize size{};
   if (isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)

@@ -30,6 +30,8 @@ absl::Status WriteOutput(const std::string& path, const std::string& text);
 bool WantsColor(int fd);
 // Width of the terminal, or 100.
 int Columns(int fd);
+// The width of a card: that of the terminal up to 160 columns, or 80.
+int CardColumns(int fd);
 
 }  // namespace plateau::cli
 

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/closest_word.h"
 #include "analyzer/cli/arguments.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
@@ -21,10 +22,10 @@ absl::StatusOr<int> Print(const std::string& text) {
 }
 
 absl::Status UnknownCommand(const std::string& name) {
-  const std::string closest = ClosestCommand(name);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "plateau: unknown command '", name, "'",
-      closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?"), " (see `plateau --help`)"));
+  std::vector<std::string> known;
+  for (const Command* command : CommandTable()) known.emplace_back(command->name);
+  return absl::InvalidArgumentError(absl::StrCat("plateau: unknown command '", name, "'",
+                                                 DidYouMean(name, known), " (see `plateau --help`)"));
 }
 
 absl::StatusOr<int> RunHelp(const std::vector<std::string>& words) {

@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<std::vector<std::string>>> PathsOfRuns(const std::vec
 std::string TextOf(const Arguments& arguments, const report::ReportModel& model, size_t top) {
   const bool color = WantsColor(STDOUT_FILENO);
   const int columns = Columns(STDOUT_FILENO);
-  std::string text = report::WriteCard(model, {.color = color});
+  std::string text = report::WriteCard(model, {.color = color, .columns = CardColumns(STDOUT_FILENO)});
   if (!arguments.Has("card")) {
     report::TableOptions table;
     table.top = top;

@@ -58,16 +58,24 @@ absl::Status PassPythonOptions(const Arguments& arguments, Launch* launch) {
     } else if (how == "sample" || how == "exact" || how == "off") {
       launch->environment.emplace_back("PLATEAU_PYTHON_ALLOC", how);
     } else {
-      return absl::InvalidArgumentError("plateau run: --python-alloc takes sample, exact, malloc or off");
+      return NotOneOf("python-alloc", how, {"sample", "exact", "malloc", "off"});
     }
   }
   if (arguments.Has("native")) {
     const std::string how = arguments.Value("native");
     if (how != "leaf" && how != "full") {
-      return absl::InvalidArgumentError("plateau run: --native takes leaf or full");
+      return NotOneOf("native", how, {"leaf", "full"});
     }
     launch->environment.emplace_back("PLATEAU_PYTHON_NATIVE", how);
   }
+  return absl::OkStatus();
+}
+
+absl::Status RemoveTraces(const reader::Recording& recording, const std::string& directory) {
+  for (const reader::TraceFile& trace : recording.traces) {
+    if (unlink(trace.path.c_str()) != 0) return absl::ErrnoToStatus(errno, trace.path);
+  }
+  unlink(absl::StrCat(directory, "/", reader::kEndingFile).c_str());
   return absl::OkStatus();
 }
 
@@ -88,11 +96,7 @@ absl::Status MakeRoomIn(const Arguments& arguments, const std::string& directory
                      "it (`plateau report ",
                      directory, "` shows it)"));
   }
-  for (const reader::TraceFile& trace : old->traces) {
-    if (unlink(trace.path.c_str()) != 0) return absl::ErrnoToStatus(errno, trace.path);
-  }
-  unlink(absl::StrCat(directory, "/", reader::kEndingFile).c_str());
-  return absl::OkStatus();
+  return RemoveTraces(*old, directory);
 }
 
 // "plateau-train-20260131-120000"; a number is added when it is taken.
@@ -122,7 +126,10 @@ absl::StatusOr<std::string> MakeRecordingDirectory(const Arguments& arguments) {
       fs::create_directories(fs::absolute(directory).lexically_normal().parent_path(), error);
       if (!error && mkdir(directory.c_str(), 0700) == 0) break;
     }
-    if (errno != EEXIST || attempt > 1000) return absl::ErrnoToStatus(errno, directory);
+    if (errno != EEXIST || attempt > 1000) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("plateau run: no recording can be made in ", directory,
+                                                     " (another place: -o DIR)"));
+    }
     directory = absl::StrCat(wanted, "-", attempt);
   }
   return fs::absolute(directory).string();
@@ -230,7 +237,8 @@ absl::Status Report(const Arguments& arguments, const reader::Recording& recordi
   options.with_stacks = !html.empty();
   options.with_details = !html.empty() || !json.empty();
   PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, report::BuildReport(recording, options));
-  const std::string card = report::WriteCard(model, {.color = WantsColor(STDERR_FILENO)});
+  const std::string card =
+      report::WriteCard(model, {.color = WantsColor(STDERR_FILENO), .columns = CardColumns(STDERR_FILENO)});
   std::fputs(card.c_str(), stderr);
   if (!html.empty()) PLATEAU_RETURN_IF_ERROR(WriteOutput(html, report::WriteHtmlReport(model)));
   if (!json.empty())
@@ -244,6 +252,13 @@ absl::Status Finish(const Arguments& arguments, const std::string& directory,
   const uint64_t end_ns = MonotonicNs();
   NoteEnding(directory, ending.Words());
   PLATEAU_ASSIGN_OR_RETURN(reader::Recording recording, reader::OpenRecording({directory}));
+  if (const std::string script = MissingScript(arguments.program());
+      ending.exit_code != 0 && !script.empty()) {
+    // The interpreter has said so itself; a card about its start-up would hide that.
+    PLATEAU_RETURN_IF_ERROR(RemoveTraces(recording, directory));
+    rmdir(directory.c_str());
+    return absl::NotFoundError(absl::StrCat("there is no ", script, ", so there is nothing to report"));
+  }
   const std::string lost = LostTime(recording, begin_ns, end_ns);
   if (!lost.empty()) {  // a card about the rest would be about another program
     NoteEnding(directory, absl::StrCat(ending.Words(), "; ", lost));
@@ -257,7 +272,8 @@ absl::Status Finish(const Arguments& arguments, const std::string& directory,
 // A program whose loader would fail on the shim: it runs as if we were not there.
 absl::StatusOr<int> RunUntouched(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(const Ending ending, RunProgram({.program = arguments.program()}));
-  if (!ending.was_started) absl::FPrintF(stderr, "plateau run: %s\n", ending.reason);
+  if (!ending.was_started)
+    absl::FPrintF(stderr, "plateau run: %s%s\n", ending.reason, HowToStart(arguments.program()[0]));
   return ending.exit_code;
 }
 
@@ -275,7 +291,7 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(const Ending ending, RunProgram(launch));
   if (!ending.was_started) {
     rmdir(directory.c_str());
-    absl::FPrintF(stderr, "plateau run: %s\n", ending.reason);
+    absl::FPrintF(stderr, "plateau run: %s%s\n", ending.reason, HowToStart(arguments.program()[0]));
     return ending.exit_code;
   }
   std::error_code error;
@@ -287,6 +303,7 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
   if (const absl::Status status = Finish(arguments, directory, options, ending, begin_ns); !status.ok()) {
     Say(arguments, std::string(status.message()));
   }
+  if (!fs::exists(directory, error)) return ending.exit_code;
   Say(arguments,
       absl::StrCat("`plateau report ", fs::proximate(directory, error).string(), "` shows it again"));
   return ending.exit_code;

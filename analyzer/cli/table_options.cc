@@ -1,11 +1,14 @@
 #include "analyzer/cli/table_options.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/input_file.h"
 #include "analyzer/base/status_macros.h"
+#include "analyzer/verdict/vocabulary/verdict_kind.h"
 
 namespace plateau::cli {
 namespace {
@@ -21,6 +24,17 @@ absl::Status SetBytes(const Arguments& arguments, const char* option, std::optio
   PLATEAU_ASSIGN_OR_RETURN(const uint64_t bytes, arguments.Bytes(option, 0));
   to = static_cast<double>(bytes);
   return absl::OkStatus();
+}
+
+// The verdict as reports spell it: "Warmup-Complete" is warmup_complete. "" where none is asked for.
+absl::StatusOr<std::string> ParseVerdictOption(const Arguments& arguments) {
+  if (!arguments.Has("verdict")) return "";
+  std::string asked = absl::AsciiStrToLower(arguments.Value("verdict"));
+  std::replace(asked.begin(), asked.end(), '-', '_');
+  if (verdict::ParseVerdict(asked)) return asked;
+  std::vector<std::string> known;
+  for (const verdict::VerdictRow& row : verdict::AllVerdicts()) known.emplace_back(row.name);
+  return NotOneOf("verdict", arguments.Value("verdict"), known);
 }
 
 }  // namespace
@@ -87,20 +101,20 @@ absl::StatusOr<ParsedTable> ParseTableOptions(const Arguments& arguments, int64_
   const std::string sort = arguments.Value("sort", "retained"), group = arguments.Value("group", "site");
   const auto sort_key = report::ParseSortKey(sort);
   if (!sort_key) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--sort=", sort, ": not retained, growth, peak, temporary, count, tensors, allocations or name"));
+    return NotOneOf("sort", sort,
+                    {"retained", "growth", "peak", "temporary", "count", "tensors", "allocations", "name"});
   }
   const auto grouping = report::ParseGrouping(group);
   if (!grouping) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--group=", group, ": not site, file, function, module, thread, process, pool, phase or category"));
+    return NotOneOf("group", group,
+                    {"site", "file", "function", "module", "thread", "process", "pool", "phase", "category"});
   }
   out.table.sort = *sort_key;
   out.table.group = *grouping;
   report::SiteFilter& filter = out.table.filter;
   filter.pool = arguments.Value("pool");
   filter.phase = arguments.Value("phase");
-  filter.verdict = arguments.Value("verdict");
+  PLATEAU_ASSIGN_OR_RETURN(filter.verdict, ParseVerdictOption(arguments));
   filter.text = arguments.Value("match");
   filter.path_glob = arguments.Value("path");
   PLATEAU_RETURN_IF_ERROR(SetNumber(arguments, "from-step", filter.from_step));

@@ -22,7 +22,7 @@ namespace plateau::cli {
 namespace {
 
 std::string Screen(const report::ReportModel& model, bool color, int columns, int64_t top) {
-  std::string out = report::WriteCard(model, {.color = color, .columns = std::min(columns, 100)});
+  std::string out = report::WriteCard(model, {.color = color, .columns = std::min(columns, 160)});
   report::TableOptions table;
   table.top = static_cast<size_t>(top);
   table.sort = report::SortKey::kGrowth;

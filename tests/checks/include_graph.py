@@ -66,7 +66,7 @@ BUILDS_ON = {
     "analyzer/cli/launch": ["analyzer/base", "analyzer/reader"],
     "analyzer/cli": ["analyzer/base", "analyzer/cli/launch", "analyzer/reader", "analyzer/report", "analyzer/report/builder",
                      "analyzer/report/bundle", "analyzer/report/export", "analyzer/report/json", "analyzer/report/page", "analyzer/report/text",
-                     "analyzer/verdict/cases", "preload/trace"],
+                     "analyzer/verdict/cases", "analyzer/verdict/vocabulary", "preload/trace"],
 }
 
 # Includes that close a cycle and are to go; each row says why it is still here.

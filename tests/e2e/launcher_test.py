@@ -144,6 +144,23 @@ class LauncherTest(unittest.TestCase):
         self.assertIn("command not found", done.stderr)
         self.assertFalse(out.exists())
 
+    def test_a_missing_script_gives_its_own_error_and_no_card(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run("run", "--", "python3", "trian.py", cwd=folder)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("can't open file", done.stderr)
+            self.assertIn("there is no trian.py, so there is nothing to report", done.stderr)
+            self.assertNotIn("Recorded", done.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_script_without_its_interpreter_gets_the_right_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "train.py"), "w") as script:
+                script.write("print(1)\n")
+            done = run("run", "train.py", cwd=folder)
+            self.assertEqual(done.returncode, 127)
+            self.assertIn("plateau run -- python3 train.py", done.stderr)
+
     def test_static_program_runs_and_is_said_not_to_be_recorded(self):
         program = self.directory / "static"
         built = subprocess.run(["cc", "-static", "-o", program, self.directory / "keeper.c"], capture_output=True)

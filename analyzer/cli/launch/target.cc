@@ -216,4 +216,24 @@ Target LookAtTarget(const std::string& program, const std::string& shim) {
   return target;
 }
 
+std::string HowToStart(const std::string& program) {
+  struct stat status;
+  if (stat(program.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  if (absl::EndsWith(program, ".py"))
+    return absl::StrCat("; a Python script is run by `plateau run -- python3 ", program, "`");
+  if (access(program.c_str(), X_OK) == 0 && !absl::StrContains(program, '/'))
+    return absl::StrCat("; the file in this directory is run by `plateau run -- ./", program, "`");
+  return "";
+}
+
+std::string MissingScript(const std::vector<std::string>& command) {
+  const std::string name = command[0].substr(command[0].rfind('/') + 1);
+  const bool is_shell = name == "sh" || name == "bash" || name == "dash" || name == "zsh";
+  if (!absl::StartsWith(name, "python") && !is_shell) return "";
+  // An option may take the next word, so only a script right behind the interpreter is known for sure.
+  if (command.size() < 2 || command[1].empty() || command[1][0] == '-') return "";
+  struct stat status;
+  return stat(command[1].c_str(), &status) == 0 || errno != ENOENT ? "" : command[1];
+}
+
 }  // namespace plateau::cli

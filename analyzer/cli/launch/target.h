@@ -6,6 +6,7 @@
 #define PLATEAU_ANALYZER_CLI_LAUNCH_TARGET_H_
 
 #include <string>
+#include <vector>
 
 namespace plateau::cli {
 
@@ -25,6 +26,13 @@ Target LookAtTarget(const std::string& program, const std::string& shim);
 
 // The file that execvp would run, or "".
 std::string FindProgram(const std::string& program);
+
+// What to write instead, for a program that could not be started: "; a Python script is run by `plateau run --
+// python3 train.py`". Empty when nothing better is known.
+std::string HowToStart(const std::string& program);
+
+// The script that an interpreter on this command line was asked to run, if there is no such file; else "".
+std::string MissingScript(const std::vector<std::string>& command);
 
 }  // namespace plateau::cli
 

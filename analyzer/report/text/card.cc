@@ -133,13 +133,9 @@ class Card {
   }
 
   // "Why        text" with the label in the first eleven columns and the text hanging beside it.
-  void Section(const std::string& label, const std::string& text, size_t max_lines) {
-    std::vector<std::string> lines = WrapText(Printable(text), options_.columns - kLabel);
-    if (lines.size() > max_lines) {
-      lines.resize(max_lines);
-      while (DisplayWidth(lines.back()) > options_.columns - kLabel - 4) lines.back().pop_back();
-      lines.back() += " ...";
-    }
+  // Nothing is cut: half an advice is none.
+  void Section(const std::string& label, const std::string& text) {
+    const std::vector<std::string> lines = WrapText(Printable(text), options_.columns - kLabel);
     for (size_t i = 0; i < lines.size(); ++i) {
       const std::string pad(std::max<int>(1, kLabel - (i == 0 ? label.size() : 0)), ' ');
       Line(absl::StrCat(i == 0 ? Style(kBold, label) : "", pad, lines[i]));
@@ -152,7 +148,7 @@ class Card {
     for (const std::string& reason : model_.verdict.why) {
       const size_t lines = WrapText(reason, options_.columns - kLabel).size();
       if (lines > room) break;
-      Section(label, reason, lines);
+      Section(label, reason);
       label.clear();
       room -= lines;
     }
@@ -232,11 +228,11 @@ class Card {
     std::string label = "Forecast";
     if (model_.verdict.needs_steps.has_value()) {
       Section(label,
-              absl::StrCat("About ", HumanCount(*model_.verdict.needs_steps), " more steps decide it."), 1);
+              absl::StrCat("About ", HumanCount(*model_.verdict.needs_steps), " more steps decide it."));
       label.clear();
     }
     for (size_t i = 0; i < lines.size() && i < 2; ++i) {
-      Section(label, lines[i], 2);
+      Section(label, lines[i]);
       label.clear();
     }
   }
@@ -254,7 +250,7 @@ class Card {
       names.pop_back();
       text = absl::StrCat(absl::StrJoin(names, ", "), " and ", all - names.size(), " more");
     }
-    Section("Ruled out", text, 2);
+    Section("Ruled out", text);
   }
 
   void Next() {
@@ -264,8 +260,8 @@ class Card {
       std::string line = absl::StrCat(p.title, " (", p.id, "): ", p.fix);
       if (!absl::c_linear_search(lines, line)) lines.push_back(std::move(line));
     }
-    if (!lines.empty()) Section("Next", lines[0], 2);
-    if (lines.size() > 1) Section("", lines[1], 1);
+    if (!lines.empty()) Section("Next", lines[0]);
+    if (lines.size() > 1) Section("", lines[1]);
   }
 
   void Recorded() {
@@ -287,7 +283,7 @@ class Card {
     }
     absl::StrAppend(&text, "; ", LossesInWords(model_.losses));
     if (!r.ending.empty()) absl::StrAppend(&text, "; ", r.ending);
-    Section("Recorded", text, 3);
+    Section("Recorded", text);
   }
 
   const ReportModel& model_;

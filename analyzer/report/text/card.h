@@ -1,6 +1,6 @@
 // The verdict card: what `run` and `report` print, and what people paste into bug reports.
 //
-// At most about 25 lines and 80 columns: verdict, curves, why, who holds it, what it will do, what was ruled
+// About 25 lines of the width that the caller gives; no sentence is cut: verdict, curves, why, who holds it, what it will do, what was ruled
 // out, what to do next, how it was recorded. Sections without content are left out. Strings from the
 // recording are made printable first.
 #ifndef PLATEAU_ANALYZER_REPORT_TEXT_CARD_H_

@@ -56,7 +56,9 @@ TEST(ArgumentsTest, DefaultsAndRepeatedValues) {
 }
 
 TEST(ArgumentsTest, MistakesNameTheOptionAndTheHelp) {
-  EXPECT_THAT(Mistake(kTable, {"rec", "--topp=1"}), HasSubstr("unknown option --topp"));
+  EXPECT_THAT(Mistake(kTable, {"rec", "--topp=1"}),
+              HasSubstr("unknown option --topp; did you mean '--top'?"));
+  EXPECT_THAT(Mistake(kTable, {"rec", "--colour"}), HasSubstr("unknown option --colour (see"));
   EXPECT_THAT(Mistake(kTable, {"rec", "--top"}), HasSubstr("--top needs a value: --top=N"));
   EXPECT_THAT(Mistake(kTable, {"rec", "--all=1"}), HasSubstr("--all takes no value"));
   EXPECT_THAT(Mistake(kTable, {}), HasSubstr("missing REC"));

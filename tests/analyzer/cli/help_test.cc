@@ -40,11 +40,6 @@ TEST(HelpTest, LinesFitTheTerminal) {
   }
 }
 
-TEST(HelpTest, MistypedCommandFindsItsNeighbour) {
-  EXPECT_EQ(ClosestCommand("dmp"), "dump");
-  EXPECT_EQ(ClosestCommand("frobnicate"), "");
-}
-
 TEST(HelpTest, ReferencePageIsUpToDate) {
   std::ifstream file(PLATEAU_SOURCE_DIR "/docs/cli.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

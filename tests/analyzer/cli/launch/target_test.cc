@@ -120,5 +120,22 @@ TEST_F(TargetTest, CutHeaderSpeaksAgainstNothing) {
   EXPECT_THAT(LookAtTarget(Write("cut", "\177ELF\2"), "").why_not, IsEmpty());
 }
 
+TEST_F(TargetTest, AScriptIsStartedByItsInterpreter) {
+  const std::string script = Write("train.py", "print(1)\n");
+  EXPECT_THAT(HowToStart(script), HasSubstr("plateau run -- python3 " + script));
+  EXPECT_THAT(HowToStart((folder_ / "nothing").string()), IsEmpty());
+}
+
+TEST_F(TargetTest, AScriptThatDoesNotExistIsNamed) {
+  const std::string script = Write("train.py", "print(1)\n"), none = (folder_ / "trian.py").string();
+  EXPECT_EQ(MissingScript({"/usr/bin/python3.11", none, "--epochs", "2"}), none);
+  EXPECT_EQ(MissingScript({"bash", none}), none);
+  EXPECT_THAT(MissingScript({"python3", script}), IsEmpty());
+  // What follows an option may belong to the option.
+  EXPECT_THAT(MissingScript({"python3", "-m", none}), IsEmpty());
+  EXPECT_THAT(MissingScript({"./train", none}), IsEmpty());
+  EXPECT_THAT(MissingScript({"python3"}), IsEmpty());
+}
+
 }  // namespace
 }  // namespace plateau::cli
