@@ -7,11 +7,6 @@
 namespace plateau::series {
 namespace {
 
-using MarkLog;
-using StepClock;
-using StepSource;
-using WorkClock;
-
 class Marks {
  public:
   void Add(uint64_t time, const std::string& loop, uint64_t rounds) {
