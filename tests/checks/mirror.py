@@ -143,7 +143,6 @@ ANALYZER = {
     "replay/definitions/pool": (REPLAY, DATA),
     "report/builder/device_facts": ("tests/e2e/cuda_report_test.py", "needs a recording with device memory"),
     "report/builder/process_facts": (REPORT, INNER),
-    "report/builder/process_headline": (REPORT, INNER),
     "report/builder/report_rows": (REPORT, INNER),
     "report/builder/row_order": (REPORT, INNER),
     "report/builder/sampling_notes": (REPORT, INNER),

@@ -132,7 +132,7 @@ class ReportBuilder {
     MoveIntoModel(&headline, &model_);
     rows_.Finish(chosen);
     AddBreakdown();
-    DescribeRecording(headline);
+    DescribeRecording(chosen);
     if (!options_.with_stacks) model_.stacks.clear();
     SortSites(model_);
   }
@@ -155,10 +155,11 @@ class ReportBuilder {
                                 std::string(series::HeldAsRule(series::HeldAs::kOther))});
   }
 
-  void DescribeRecording(const ProcessHeadline& h) {
+  void DescribeRecording(size_t chosen) {
+    const ProcessHeadline& h = headlines_[chosen];
     RecordingInfo& r = model_.recording;
     r.path = recording_.path;
-    r.command = headlines_.front().command;
+    r.command = headlines_[TitleProcess(headlines_, chosen)].command;
     r.mode = IsExact(h.header) ? "exact" : "default";
     r.sample_bytes = IsExact(h.header) ? 0 : h.header.sample_bytes;
     r.exact_from_bytes = h.header.exact_from_bytes;

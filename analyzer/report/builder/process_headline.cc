@@ -85,6 +85,15 @@ std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t ch
   return absl::StrCat(text, "; the sites below are those of all processes.");
 }
 
+size_t TitleProcess(const std::vector<ProcessHeadline>& headlines, size_t chosen) {
+  if (!headlines[chosen].is_worker) return chosen;
+  size_t served = 0;
+  for (size_t i = 0; i < headlines.size(); ++i) {
+    if (!headlines[i].is_worker && headlines[i].steps.count > headlines[served].steps.count) served = i;
+  }
+  return served;
+}
+
 void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model) {
   model->verdict = std::move(chosen->words);
   model->steps = std::move(chosen->steps);

@@ -47,6 +47,11 @@ size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines);
 // " This is process 4251, one of 4 workers; ...": what a headline of a worker must add.
 std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen);
 
+// The process whose command line is the title of the report. A launcher (a shell, `env`, a shim of pyenv, torchrun)
+// comes first in a recording and says little about what trained, so the process that the verdict is about gives the
+// title; for a worker the process that it serves does.
+size_t TitleProcess(const std::vector<ProcessHeadline>& headlines, size_t chosen);
+
 // Moves what the chosen process says into the model.
 void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model);
 
