@@ -45,6 +45,10 @@ struct ProcessAnalysis {
   verdict::Analysis verdicts;
 
   std::string PoolOf(size_t site) const { return memory.PoolName(sites.pool(site)); }
+  // "train.py:42 in collate".
+  std::string SiteName(size_t site) const {
+    return SiteTitle(sites.names->Shown(sites.table->sites()[site].location));
+  }
 };
 
 // Fails only when the trace cannot be opened; damage is in `trace.definitions.summary`.

@@ -17,6 +17,7 @@
 #include "analyzer/report/builder/device_facts.h"
 #include "analyzer/report/builder/process_facts.h"
 #include "analyzer/report/builder/process_headline.h"
+#include "analyzer/report/builder/rank_words.h"
 #include "analyzer/report/builder/report_rows.h"
 #include "analyzer/report/builder/sampling_notes.h"
 
@@ -85,6 +86,7 @@ class ReportBuilder {
       start_seconds_ = static_cast<double>(process.trace.reader->header().start_realtime_ns) * 1e-9;
     model_.processes.push_back(FactsOf(process, start_seconds_));
     headlines_.push_back(HeadlineOf(process));
+    AddRank(process);
     AddRefusals(process);
     rows_.Add(process, headlines_.size() - 1);
     AddLosses(process);
@@ -98,6 +100,17 @@ class ReportBuilder {
     ++model_.recording.trace_files;
     for (const std::string& source : SourcesOf(process)) sources_.insert(source);
     AddSamplingNotes(process, &model_.recording, &notes_);
+  }
+
+  // A process that trains under a number of its own; what it forks or spawns inherits the number.
+  void AddRank(const process::ProcessAnalysis& process) {
+    const Process& facts = model_.processes.back();
+    const ProcessHeadline& headline = headlines_.back();
+    if (!facts.rank || facts.role != "main" || headline.is_worker || headline.steps.count == 0) return;
+    const std::optional<size_t> site = headline.verdict.headline_site;
+    const auto& rate = headline.verdict.headline.rate_bytes_per_step;
+    ranks_.push_back({*facts.rank, facts.start_seconds, facts.verdict, site ? process.SiteName(*site) : "",
+                      rate ? rate->value : 0});
   }
 
   // Requests for device memory that were refused.
@@ -128,6 +141,9 @@ class ReportBuilder {
     const size_t chosen = ChooseHeadline(headlines_);
     ProcessHeadline& headline = headlines_[chosen];
     if (headline.is_worker) headline.words.sentence += WhichWorker(headlines_, chosen);
+    if (const std::string ranks = RanksInWords(std::move(ranks_)); !ranks.empty()) {
+      absl::StrAppend(&headline.words.sentence, " ", ranks);
+    }
     model_.tool_version = PLATEAU_VERSION;
     MoveIntoModel(&headline, &model_);
     rows_.Finish(chosen);
@@ -190,6 +206,7 @@ class ReportBuilder {
   ReportRows rows_;
   symbols::Symbolizer symbolizer_;
   std::vector<ProcessHeadline> headlines_;
+  std::vector<RankFacts> ranks_;
   std::vector<std::string> notes_;
   std::set<std::string> sources_;
   double start_seconds_ = 0;

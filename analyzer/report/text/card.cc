@@ -123,9 +123,12 @@ class Card {
       if (s.step >= model_.ledger.back().step && s.step >= 2)
         break;  // after this the program takes itself down
     }
-    // The peak of the events is an estimate where small requests were sampled; the curve is counted.
-    const double peak_bytes = std::max(static_cast<double>(model_.totals.peak_bytes),
-                                       live.empty() ? 0 : *std::max_element(live.begin(), live.end()));
+    // The peak of the events is an estimate where small requests were sampled; the curve is counted. With several
+    // processes the totals are sums over them, and the curve is that of the one that the verdict is about.
+    const double curve_peak = live.empty() ? 0 : *std::max_element(live.begin(), live.end());
+    const double peak_bytes = model_.processes.size() > 1
+                                  ? curve_peak
+                                  : std::max(static_cast<double>(model_.totals.peak_bytes), curve_peak);
     Curve("live  ", live, absl::StrCat("peak ", FormatBytes(peak_bytes)));
     Curve("RSS   ", rss,
           absl::StrCat("gap ", last->allocator_gap_is_estimated ? "~" : "",
@@ -211,9 +214,12 @@ class Card {
     int64_t rest = all;
     for (size_t i = 0; i < shown; ++i) rest -= sites[i]->retained_bytes;
     if (model_.sites.size() > shown) {
-      Line(Style(kDim, absl::StrCat("    ", HumanCount(model_.sites.size() - shown),
-                                    " more sites and leftovers hold ", FormatBytes(rest), " of ",
-                                    FormatBytes(all))));
+      Line(Style(kDim,
+                 absl::StrCat("    ", HumanCount(model_.sites.size() - shown),
+                              " more sites and leftovers hold ", FormatBytes(rest), " of ", FormatBytes(all),
+                              model_.processes.size() > 1
+                                  ? absl::StrCat(" in ", model_.processes.size(), " processes")
+                                  : "")));
     }
   }
 

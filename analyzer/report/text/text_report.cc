@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/report/helper_processes.h"
 #include "analyzer/report/text/device_text.h"
 #include "analyzer/report/text_grid.h"
 #include "analyzer/report/units.h"
@@ -127,11 +128,17 @@ std::string Processes(const ReportModel& model, const TextOptions& text) {
                    {"retained"},
                    {"peak RSS"},
                    {"ended", false}});
-    for (const Process& p : model.processes) {
+    const HelperProcesses helpers = FindHelpers(model);
+    for (size_t i = 0; i < model.processes.size(); ++i) {
+      if (helpers.is_helper[i]) continue;
+      const Process& p = model.processes[i];
       grid.Add({absl::StrCat(p.pid), p.role, p.rank.has_value() ? absl::StrCat(*p.rank) : "", p.verdict,
                 FormatBytes(p.retained_bytes), FormatBytes(p.peak_rss_bytes), p.ending});
     }
     absl::StrAppend(&out, Heading("Processes", text), grid.Write(text.columns));
+    for (const std::string& line : WrapText(Printable(helpers.sentence), text.columns)) {
+      absl::StrAppend(&out, line, "\n");
+    }
   }
   return out;
 }

@@ -1,0 +1,30 @@
+// What is said of a job of several ranks: which of them differ from the others.
+//
+//   "8 ranks: leak in rank 3 (64.0 KiB/step at data.py:57 in collate); steady in the other 7."
+//
+// A rank is a process that trains under a number of its own. What it forks or spawns inherits that number and is a
+// worker, not a rank. When a launcher started a rank again, its last attempt speaks and the attempts are counted.
+// Pure.
+#ifndef PLATEAU_ANALYZER_REPORT_BUILDER_RANK_WORDS_H_
+#define PLATEAU_ANALYZER_REPORT_BUILDER_RANK_WORDS_H_
+
+#include <string>
+#include <vector>
+
+namespace plateau::report {
+
+// What is known of one process that may be a rank.
+struct RankFacts {
+  int rank = 0;
+  double start_seconds = 0;
+  std::string verdict;  // "slow_leak"
+  std::string site;     // the line that made the verdict; may be empty
+  double rate_bytes_per_step = 0;
+};
+
+// "" where fewer than two ranks are.
+std::string RanksInWords(std::vector<RankFacts> processes);
+
+}  // namespace plateau::report
+
+#endif  // PLATEAU_ANALYZER_REPORT_BUILDER_RANK_WORDS_H_
