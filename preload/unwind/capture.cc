@@ -229,6 +229,7 @@ void BumpGeneration(const DefinitionSink& sink) {
 }
 
 void ResetCaptureAfterFork() {
+  ReleaseObjectLookupAfterFork();
   rules.Clear();
   nodes.Clear();
   modules.Clear();

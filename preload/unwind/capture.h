@@ -123,8 +123,7 @@ uint32_t NextNode();
 uint32_t NewLocationId();
 
 // After dlclose: when a known object is gone, retires its rules and tells the sink. Cheap when nothing was
-// unloaded, else about 1 ms. On glibc < 2.35 also takes a new snapshot of the loaded objects; call it after
-// dlopen there too.
+// unloaded, else about 1 ms. On glibc < 2.35 also takes a new snapshot of the loaded objects.
 void BumpGeneration(const DefinitionSink& sink);
 
 // In the child of a fork that writes its own trace: forgets every id, so that all is defined again. Only with

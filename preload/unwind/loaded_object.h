@@ -2,9 +2,10 @@
 //
 // glibc >= 2.35 answers through _dl_find_object: lock-free and safe in signal handlers. Older ones have only
 // dl_iterate_phdr, which locks; there a snapshot is taken outside the hot path, by PrepareObjectLookup() and,
-// after each dlopen and dlclose, by RefreshObjectSnapshot(). A look-up between two snapshots may miss a new
-// object: its frames then end the stack, and the rule table asks again later. Allocates: never (snapshots are
-// mapped). Locks: look-ups never; a refresh takes the loader's lock and a try-lock.
+// after each dlclose, by RefreshObjectSnapshot(). An address in none of its objects is looked up in the
+// kernel's list of maps (preload/base/mapped_code.h): that is how libraries are seen that were loaded since.
+// Allocates: never (snapshots are mapped). Locks: look-ups never; a refresh takes the loader's lock and waits a
+// bounded time for another writer.
 #ifndef PLATEAU_PRELOAD_UNWIND_LOADED_OBJECT_H_
 #define PLATEAU_PRELOAD_UNWIND_LOADED_OBJECT_H_
 
@@ -29,13 +30,20 @@ struct LoadedObject {
 // Once, before the first look-up, where calls into the loader are allowed.
 void PrepareObjectLookup();
 
-// False when the address belongs to no loaded object.
+// False when the address belongs to no loaded object. `address` is one of code that runs, so that its object
+// stays loaded meanwhile: it is on this thread's stack.
 bool FindLoadedObject(uintptr_t address, LoadedObject* object);
 
-// Takes a new snapshot; nothing to do, and nothing done, when _dl_find_object is there. At most
+// The same for an address whose object may be gone: the loader's word as of the last snapshot.
+bool FindKnownObject(uintptr_t address, LoadedObject* object);
+
+// Takes a new snapshot when the loader has loaded or unloaded anything; nothing to do when _dl_find_object is there. At most
 // kMaxSnapshotObjects objects are kept.
 inline constexpr size_t kMaxSnapshotObjects = 2048;
 void RefreshObjectSnapshot();
+
+// In the child of a fork, which may have lost a writer.
+void ReleaseObjectLookupAfterFork();
 
 // The loaded, readable segment of `object` that holds `p`; empty when none does.
 ByteSpan ReadableAround(const LoadedObject& object, const uint8_t* p);

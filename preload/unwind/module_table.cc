@@ -8,7 +8,7 @@ namespace plateau::unwind {
 bool ModuleTable::IsLoaded(const Slot& slot) {
   LoadedObject now;
   const uintptr_t begin = slot.begin.load(std::memory_order_relaxed);
-  return FindLoadedObject(begin, &now) && now.begin == begin &&
+  return FindKnownObject(begin, &now) && now.begin == begin &&
          now.end == slot.end.load(std::memory_order_relaxed) &&
          now.identity == slot.identity.load(std::memory_order_relaxed);
 }

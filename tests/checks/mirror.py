@@ -90,7 +90,6 @@ PRELOAD = {
     "unwind/full_step": ("tests/preload/unwind/odd_stack_test.cc", "needs odd frames on a real stack"),
     "unwind/known_branches": ("tests/preload/unwind/capture_property_test.cc", "a proof, compared with libunwind"),
     "unwind/known_stacks": ("tests/preload/unwind/capture_property_test.cc", "a proof, compared with libunwind"),
-    "unwind/loaded_object": ("tests/preload/unwind/capture_test.cc", INNER),
     "unwind/module_table": ("tests/preload/unwind/capture_test.cc", INNER),
     "unwind/registers": ("tests/preload/unwind/capture_test.cc", DATA),
     "unwind/signal_frame": ("tests/preload/unwind/odd_stack_test.cc", "needs a signal on a real stack"),
