@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -122,27 +124,37 @@ Finding SymbolFiles() {
                     : "no separate debug files; system libraries show function names without lines"};
 }
 
-std::vector<Finding> Pythons() {
-  std::vector<Finding> findings;
+constexpr int kOldestPython = 8, kNewestPython = 14;  // minor versions whose frames are recorded
+
+// What is known of an interpreter by the name of its file, "python3.11" behind all links.
+Finding Python(const std::string& path) {
+  std::error_code error;
+  const std::string real = fs::canonical(path, error).filename().string();
+  if (!absl::StartsWith(real, "python3.")) {
+    return {Health::kGood, "Python", absl::StrCat(path, " (", real, "): version not known from its name")};
+  }
+  const std::string version = real.substr(std::string_view("python3.").size());
+  int minor = -1;
+  const bool is_number = absl::SimpleAtoi(version, &minor);
+  const bool is_supported = is_number && minor >= kOldestPython && minor <= kNewestPython;
+  std::string what = absl::StrCat(path, " (", real, "): ");
+  if (is_supported) {
+    absl::StrAppend(&what, "frames and pymalloc are recorded");
+  } else if (absl::EndsWith(version, "t")) {
+    absl::StrAppend(&what, "a free-threaded build: native frames are recorded, Python's are not");
+  } else {
+    absl::StrAppend(&what, "frames are recorded for 3.", kOldestPython, " to 3.", kNewestPython,
+                    " only; native frames always");
+  }
+  return {is_supported ? Health::kGood : Health::kLimited, "Python", std::move(what)};
+}
+
+Finding PythonInPath() {
   for (const char* name : {"python3", "python"}) {
     const std::string path = FindProgram(name);
-    if (path.empty()) continue;
-    std::error_code error;
-    const std::string real = fs::canonical(path, error).filename().string();
-    int minor = -1;
-    const bool is_known = absl::StartsWith(real, "python3.") && absl::SimpleAtoi(real.substr(8), &minor);
-    const bool is_supported = is_known && minor >= 8 && minor <= 13;
-    findings.push_back(
-        {is_supported || !is_known ? Health::kGood : Health::kLimited, "Python",
-         absl::StrCat(path, " (", real, ")",
-                      is_supported ? ": frames and pymalloc are recorded"
-                      : is_known   ? ": frames are recorded for 3.8 to 3.13 only; native frames always"
-                                   : ": version not known from its name")});
-    break;
+    if (!path.empty()) return Python(path);
   }
-  if (findings.empty())
-    findings.push_back({Health::kGood, "Python", "none in PATH; native programs are recorded"});
-  return findings;
+  return {Health::kGood, "Python", "none in PATH; native programs are recorded"};
 }
 
 Finding Torch() {
@@ -174,21 +186,29 @@ Finding Preload() {
           "programs cannot be recorded"};
 }
 
+// The program that is to be recorded: its loader, its C library, and what is known of it when it is Python.
+Finding Program(const std::string& program, const std::string& shim) {
+  const Target target = LookAtTarget(program, shim);
+  if (target.path.empty()) return {Health::kBad, program, "not found"};
+  if (!target.why_not.empty()) return {Health::kBad, program, target.why_not};
+  Finding finding{Health::kGood, program, "can be recorded"};
+  if (!target.glibc.empty()) absl::StrAppend(&finding.detail, "; glibc ", target.glibc);
+  if (absl::StrContains(fs::path(target.path).filename().string(), "python")) {
+    const Finding python = Python(target.path);
+    finding.health = python.health;
+    absl::StrAppend(&finding.detail, "; ", python.detail);
+  }
+  return finding;
+}
+
 absl::StatusOr<int> RunDoctor(const Arguments& arguments) {
   const std::string shim = FindLibrary("libplateau.so");
   std::vector<Finding> findings = {Shim(), Libc(shim),    Preload(),    Clock(),
                                    Disk(), MemoryLimit(), SymbolFiles()};
-  for (Finding& finding : Pythons()) findings.push_back(std::move(finding));
+  findings.push_back(PythonInPath());
   findings.push_back(Torch());
   findings.push_back(Cuda());
-  for (const std::string& program : arguments.positional()) {
-    const Target target = LookAtTarget(program, shim);
-    const bool is_there = !target.path.empty();
-    findings.push_back({!is_there || !target.why_not.empty() ? Health::kBad : Health::kGood, program,
-                        !is_there                ? "not found"
-                        : target.why_not.empty() ? "can be recorded"
-                                                 : target.why_not});
-  }
+  for (const std::string& program : arguments.positional()) findings.push_back(Program(program, shim));
   utsname system;
   uname(&system);
   absl::PrintF("%s %s on %s\n", system.sysname, system.release, system.machine);

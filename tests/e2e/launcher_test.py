@@ -169,6 +169,17 @@ class LauncherTest(unittest.TestCase):
         done = run("run", "-o", self.directory / "static-rec", "--", program, "5")
         self.assertEqual((done.returncode, done.stdout), (5, "output\n"))
         self.assertIn("statically linked", done.stderr)
+        said = run("doctor", program)
+        self.assertEqual(said.returncode, 1)
+        self.assertRegex(said.stdout, r"bad +\S+/static: .*statically linked")
+
+    def test_doctor_looks_at_the_program_and_its_c_library(self):
+        said = run("doctor", self.program, "/usr/bin/python3").stdout
+        self.assertRegex(said, r"good +\S+/keeper: can be recorded; glibc 2\.\d+")
+        self.assertRegex(said, r"good +/usr/bin/python3: can be recorded; glibc 2\.\d+; .*frames and pymalloc are recorded")
+        missing = run("doctor", self.directory / "nowhere")
+        self.assertEqual(missing.returncode, 1)
+        self.assertRegex(missing.stdout, r"bad +\S+/nowhere: not found")
 
     def test_setuid_program_of_another_user_is_said_not_to_be_recorded(self):
         if os.geteuid() != 0:
