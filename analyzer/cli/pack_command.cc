@@ -58,9 +58,8 @@ const Command& PackCommand() {
           "packed form is complete, "
           "so an interrupted pack leaves it as it was. Traces of running processes and damaged ones are left "
           "alone. "
-          "`plateau run` does this by itself with traces of up to 32 MiB. It takes about a second for 5 MB "
-          "on "
-          "each core, and so does reading what is packed.",
+          "`plateau run` does this by itself with traces of up to 32 MiB. A core packs "
+          "some 50 MB a second and reads what is packed at three times that.",
       .options = {{.name = "explain", .help = "Print what the bytes of each packed trace are spent on."}},
       .examples = {{"plateau pack plateau-train-*/", "after recording with LD_PRELOAD alone"}},
       .min_positional = 1,

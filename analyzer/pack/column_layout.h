@@ -17,8 +17,8 @@ enum Column : uint8_t {
   kColumnNode = 2,
   kColumnLocation = 3,
   kColumnOffset = 4,
-  kColumnMalloc = 8,     // the first of the seven of ALLOC and FREE
-  kColumnPymalloc = 16,  // the first of the seven of ALLOC_IN and FREE_IN
+  kColumnMalloc = 8,     // the first of those of ALLOC and FREE
+  kColumnPymalloc = 20,  // the first of those of ALLOC_IN and FREE_IN
   kColumnExt = 32,       // plus the kind of the record, up to 30
   kColumnOtherExt = 63,  // records of other kinds
   kColumns = 64,
@@ -34,6 +34,8 @@ enum HeapColumn : uint8_t {
   kHeapFreed = 5,
   kHeapFreedFar = 6,
   kHeapElder = 7,
+  kHeapReused = 8,
+  kHeapColumns = 9,
 };
 
 // Bytes that each column takes in a packed trace.
@@ -64,18 +66,20 @@ inline constexpr unsigned kSizeNew = 0;
 inline constexpr unsigned kSizeNear = 192;       // entries below it are one byte
 inline constexpr uint32_t kMaxSizes = 1u << 14;  // entries of the dictionary
 
-// The codes of the address that an allocation got. Those below kPlaceListed are places in a list.
+// The codes of the address that an allocation got. Those below kPlaceListed are places in a list, those from
+// kPlaceCursor on are cursors.
 inline constexpr unsigned kPlaceListed = 40;
+inline constexpr unsigned kPlaceCursor = 40;
+inline constexpr unsigned kCursors = 16;
 inline constexpr unsigned kPlaceFresh = 200;
 inline constexpr unsigned kPlaceFreedLast = 201;
 inline constexpr unsigned kPlaceFar = 202;
+inline constexpr unsigned kPlaceReused = 203;
 
 // The codes of the object that is freed.
-inline constexpr unsigned kFreedNextNewer = 0;
-inline constexpr unsigned kFreedNextOlder = 1;
-inline constexpr unsigned kFreedNear = 2;
-inline constexpr unsigned kFreedMiddle = 202;
-inline constexpr unsigned kFreedFar = 252;
+inline constexpr unsigned kFreedNear = 40;  // below it: neighbours of the object freed last
+inline constexpr unsigned kFreedMiddle = 200;
+inline constexpr unsigned kFreedFar = 250;
 inline constexpr unsigned kFreedElder = 255;
 inline constexpr uint64_t kNearBirths = kFreedMiddle - kFreedNear;
 inline constexpr uint64_t kMiddleBirths = kNearBirths + 256 * (kFreedFar - kFreedMiddle);

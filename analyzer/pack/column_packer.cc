@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/prefetch.h"
 #include "analyzer/pack/column_codec.h"
 #include "analyzer/pack/heap_objects.h"
 #include "preload/trace/decoder.h"
@@ -43,6 +44,14 @@ class Bytes {
     ++size_;
   }
   void Number(uint64_t value) { Commit(PutVarint(Room(trace::kMaxVarintBytes), value)); }
+  // Copies the number at `p`, which is whole, and returns its end.
+  const uint8_t* Move(const uint8_t* p) {
+    uint8_t* out = Room(trace::kMaxVarintBytes);
+    do *out++ = *p;
+    while (*p++ >= 0x80);
+    Commit(out);
+    return p;
+  }
   void Append(const uint8_t* begin, const uint8_t* end) {
     const auto count = static_cast<size_t>(end - begin);
     __builtin_memcpy(Room(count), begin, count);
@@ -57,51 +66,53 @@ class Bytes {
 
 using Columns = std::array<Bytes, kColumns>;
 
-// The living objects by their address. Address 0 is never found.
+// What is known of each address: the last object there, and the free that was the last one there.
 class AddressTable {
  public:
-  AddressTable() : slots_(size_t{1} << 12) {}
-
-  void Set(uint64_t address, uint32_t object) {
-    if (address == 0) return;
-    Slot* slot = Find(address);
-    if (slot->address == 0) {
-      slot->address = address;
-      slot->object = object;
-      if (++used_ > slots_.size() / 2) Grow();
-      return;
-    }
-    slot->object = object;
-  }
-  // The object, which is forgotten; 0 when there is none.
-  uint32_t Take(uint64_t address) {
-    if (address == 0) return 0;
-    Slot* slot = Find(address);
-    const uint32_t object = slot->object;
-    slot->object = 0;
-    return object;
-  }
-
- private:
   struct Slot {
     uint64_t address = 0;
-    uint32_t object = 0;
+    uint32_t object : 31 = 0;  // 0: none
+    uint32_t is_alive : 1 = 0;
+    uint32_t freed = 0;  // number of the free; 0: none
   };
 
+  AddressTable() : slots_(size_t{1} << 12) {}
+
+  // Valid until the next call. What is said of address 0 is forgotten.
+  Slot* At(uint64_t address) {
+    if (address == 0) return &(nowhere_ = {});
+    Slot* slot = Find(address);
+    if (slot->address != 0) return slot;
+    if (++used_ > slots_.size() / 2) {
+      Grow();
+      slot = Find(address);
+    }
+    slot->address = address;
+    return slot;
+  }
+
+  void Prefetch(uint64_t address) const { PrefetchForWriting(&slots_[PlaceOf(address)]); }
+  // The object that is probably at this address.
+  uint32_t Guess(uint64_t address) const { return slots_[PlaceOf(address)].object; }
+
+ private:
+  size_t PlaceOf(uint64_t address) const {
+    return (address * 0x9e3779b97f4a7c15u) >> 24 & (slots_.size() - 1);
+  }
   Slot* Find(uint64_t address) {
-    size_t i = (address * 0x9e3779b97f4a7c15u) >> 24 & (slots_.size() - 1);
+    size_t i = PlaceOf(address);
     while (slots_[i].address != 0 && slots_[i].address != address) i = (i + 1) & (slots_.size() - 1);
     return &slots_[i];
   }
   void Grow() {
     std::vector<Slot> old(2 * slots_.size());
     old.swap(slots_);
-    used_ = 0;
     for (const Slot& slot : old) {
-      if (slot.object != 0) Set(slot.address, slot.object);
+      if (slot.address != 0) *Find(slot.address) = slot;
     }
   }
 
+  Slot nowhere_;
   std::vector<Slot> slots_;
   size_t used_ = 0;
 };
@@ -127,23 +138,27 @@ class HeapPacker {
 
   void Alloc(uint64_t address, uint64_t bytes) {
     const uint64_t units = objects_.UnitsOf(bytes);
-    unsigned code = objects_.TakeAddress(address, units);
-    if (code == kPlaceListed) {
-      if (address == objects_.last_freed) {
-        code = kPlaceFreedLast;
-      } else if (address == objects_.fresh) {
-        code = kPlaceFresh;
-      } else {
-        code = kPlaceFar;
-        PutFar(kHeapPlaceFar, address, objects_.last_allocated);
-      }
-    }
+    AddressTable::Slot* const slot = table_.At(address);
+    const bool is_freed = slot->object != 0 && !slot->is_alive;
+    unsigned code = is_freed ? objects_.TakeObject(slot->object, units) : kPlaceListed;
+    const bool is_from_list = code != kPlaceListed;
+    if (!is_from_list) code = PlaceOffTheLists(address, slot->freed, objects_.LastReused(units));
     columns_[kHeapPlace].Byte(code);
-    table_.Set(address, objects_.Add(address, units));
+    slot->object = objects_.Add(address, units, is_from_list);
+    slot->is_alive = true;
+  }
+
+  // Says which address will be needed soon, and which even sooner, so that they are in the cache by then.
+  void Announce(uint64_t soon, uint64_t sooner) {
+    table_.Prefetch(soon);
+    objects_.Prefetch(table_.Guess(sooner));
   }
 
   void Free(uint64_t address) {
-    const uint32_t object = table_.Take(address);
+    AddressTable::Slot* const slot = table_.At(address);
+    const uint32_t object = slot->is_alive ? slot->object : 0;
+    slot->is_alive = false;
+    slot->freed = objects_.frees() + 1;
     Bytes& freed = columns_[kHeapFreed];
     if (object == 0) {
       freed.Byte(kFreedElder);
@@ -152,24 +167,37 @@ class HeapPacker {
       return;
     }
     const uint64_t births = objects_.newest() - object;
-    if (object == objects_.last_freed_object + 1) {
-      freed.Byte(kFreedNextNewer);
-    } else if (object + 1 == objects_.last_freed_object) {
-      freed.Byte(kFreedNextOlder);
+    const uint64_t distance = trace::ZigZag(int64_t{object} - int64_t{objects_.last_freed_object});
+    if (distance != 0 && distance <= kFreedNear) {
+      freed.Byte(static_cast<unsigned>(distance - 1));
     } else if (births < kNearBirths) {
       freed.Byte(static_cast<unsigned>(kFreedNear + births));
-    } else if (births < kMiddleBirths) {
+    } else if (births < kMiddleBirths && distance >= kShortDistance) {
       freed.Byte(static_cast<unsigned>(kFreedMiddle + (births - kNearBirths) / 256));
       columns_[kHeapFreedFar].Byte((births - kNearBirths) % 256);
     } else {
       freed.Byte(kFreedFar);
-      columns_[kHeapFreedFar].Number(births);
+      columns_[kHeapFreedFar].Number(distance);
     }
     objects_.Free(object);
   }
 
  private:
   static constexpr size_t kSmall = 4096;
+  static constexpr uint64_t kShortDistance = 128;  // from there on it takes two bytes
+
+  unsigned PlaceOffTheLists(uint64_t address, uint32_t freed, uint64_t* last_reused) {
+    if (address == objects_.last_freed) return kPlaceFreedLast;
+    if (address == objects_.fresh) return kPlaceFresh;
+    if (const unsigned cursor = objects_.CursorAt(address); cursor < kCursors) return kPlaceCursor + cursor;
+    if (freed != 0) {
+      columns_[kHeapReused].Number(trace::ZigZag(int64_t{freed} - static_cast<int64_t>(*last_reused)));
+      *last_reused = freed;
+      return kPlaceReused;
+    }
+    PutFar(kHeapPlaceFar, address, objects_.last_allocated);
+    return kPlaceFar;
+  }
 
   void PutFar(HeapColumn column, uint64_t address, uint64_t from) {
     Bytes& bytes = columns_[column];
@@ -208,6 +236,9 @@ class Merger {
       AddOther(record, payload.bytes.substr(start, reader.offset() - start));
     }
   }
+
+  // After the last Add(): addresses that are not there, for a look ahead.
+  void Finish(size_t more_addresses) { addresses_.resize(addresses_.size() + more_addresses); }
 
   std::string_view payload() const { return {data_.data(), writer_.bytes()}; }
   uint32_t records() const { return writer_.records(); }
@@ -284,18 +315,19 @@ class Splitter {
     while (p_ != end_) Take();
   }
 
+  // `merged` has so many addresses, of any value, behind those of its records.
+  static constexpr size_t kSoon = 16;
+
  private:
+  static constexpr size_t kSooner = 8;
+
   uint64_t Number() {
     uint64_t value = 0;
     p_ = GetVarint(p_, end_, &value);
     return value;
   }
   // Moves the bytes of one number to a column.
-  void Move(size_t column) {
-    const uint8_t* const begin = p_;
-    Number();
-    columns_[column].Append(begin, p_);
-  }
+  void Move(size_t column) { p_ = columns_[column].Move(p_); }
   void Take() {
     const uint8_t tag = *p_++;
     const uint8_t flags = tag >> 3;
@@ -332,12 +364,14 @@ class Splitter {
     if (static_cast<Op>(tag & 7) == Op::kAllocIn) Number();
     if (!(flags & trace::kAllocSameStack)) Move(first_column + kHeapStack);
     if (flags & trace::kAllocTime) Move(kColumnTime);
+    heap->Announce(address_[kSoon], address_[kSooner]);
     heap->Alloc(*address_++, *bytes);
   }
   void Free(uint8_t tag, HeapPacker* heap) {
     columns_[kColumnTag].Byte(tag & ~(trace::kFreeRecent << 3));
     Number();
     if (tag >> 3 & trace::kFreeTime) Move(kColumnTime);
+    heap->Announce(address_[kSoon], address_[kSooner]);
     heap->Free(*address_++);
   }
   void Ext(uint8_t tag) {
@@ -362,11 +396,15 @@ class Splitter {
 
 std::string ColumnName(size_t column) {
   static constexpr const char* kCommon[] = {"tag", "time", "node", "location", "offset"};
-  static constexpr const char* kHeap[] = {"stack",     "size",  "size_far",  "place",
-                                          "place_far", "freed", "freed_far", "elder"};
+  static constexpr const char* kHeap[] = {"stack", "size",      "size_far", "place", "place_far",
+                                          "freed", "freed_far", "elder",    "reused"};
+  static_assert(std::size(kHeap) == kHeapColumns);
   if (column < std::size(kCommon)) return kCommon[column];
-  if (column >= kColumnMalloc && column < kColumnPymalloc + std::size(kHeap)) {
-    return absl::StrCat(column < kColumnPymalloc ? "malloc." : "pymalloc.", kHeap[column % 8]);
+  if (column - kColumnMalloc < std::size(kHeap)) {
+    return absl::StrCat("malloc.", kHeap[column - kColumnMalloc]);
+  }
+  if (column - kColumnPymalloc < std::size(kHeap)) {
+    return absl::StrCat("pymalloc.", kHeap[column - kColumnPymalloc]);
   }
   return column == kColumnOtherExt ? "ext other" : absl::StrCat("ext ", column - kColumnExt);
 }
@@ -383,6 +421,7 @@ absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payl
     return absl::OutOfRangeError("more records than one packed block may have");
   }
   const auto columns = std::make_unique<Columns>();
+  merged.Finish(Splitter::kSoon + 1);
   Splitter(merged, columns.get()).Run();
 
   PackedColumns packed;

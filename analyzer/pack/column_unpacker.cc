@@ -37,6 +37,10 @@ struct Rest {
   }
   // Copies one number, byte for byte.
   bool Copy(uint8_t** out) {
+    if (p != end && *p < 0x80) [[likely]] {
+      *(*out)++ = *p++;
+      return true;
+    }
     for (const uint8_t* const limit =
              end - p > static_cast<ptrdiff_t>(trace::kMaxVarintBytes) ? p + trace::kMaxVarintBytes : end;
          p != limit;) {
@@ -82,10 +86,14 @@ class HeapUnpacker {
       *address = objects_.fresh;
     } else if (code == kPlaceFreedLast) {
       *address = objects_.last_freed;
+    } else if (code < kPlaceCursor + kCursors) {
+      *address = objects_.Cursor(code - kPlaceCursor);
+    } else if (code == kPlaceReused) {
+      if (!Reused(objects_.LastReused(units), address)) return false;
     } else if (code != kPlaceFar || !Far(kHeapPlaceFar, objects_.last_allocated, address)) {
       return false;
     }
-    objects_.Add(*address, units);
+    objects_.Add(*address, units, code < kPlaceListed);
     return true;
   }
 
@@ -98,15 +106,14 @@ class HeapUnpacker {
       objects_.FreeElder(*address);
       return true;
     }
-    if (code == kFreedNextNewer) {
-      object = uint64_t{objects_.last_freed_object} + 1;
-    } else if (code == kFreedNextOlder) {
-      object = uint64_t{objects_.last_freed_object} - 1;
+    if (code < kFreedNear || code >= kFreedFar) {
+      uint64_t distance = code + 1;
+      if (code >= kFreedFar && (code != kFreedFar || !columns_[kHeapFreedFar].Number(&distance)))
+        return false;
+      object = objects_.last_freed_object + static_cast<uint64_t>(trace::UnZigZag(distance));
     } else {
       uint64_t births = code - kFreedNear;
-      if (code >= kFreedFar) {
-        if (code != kFreedFar || !columns_[kHeapFreedFar].Number(&births)) return false;
-      } else if (code >= kFreedMiddle) {
+      if (code >= kFreedMiddle) {
         if (!columns_[kHeapFreedFar].Byte(&low)) return false;
         births = kNearBirths + (code - kFreedMiddle) * 256 + low;
       }
@@ -119,6 +126,13 @@ class HeapUnpacker {
   }
 
  private:
+  bool Reused(uint64_t* last, uint64_t* address) {
+    uint64_t distance = 0;
+    if (!columns_[kHeapReused].Number(&distance)) return false;
+    *last += static_cast<uint64_t>(trace::UnZigZag(distance));
+    *address = objects_.AddressOfFree(*last);
+    return *address != 0;
+  }
   bool Far(HeapColumn column, uint64_t from, uint64_t* address) {
     Rest& rest = columns_[column];
     const uint8_t* next = GetDistance(rest.p, rest.end, from, address);
@@ -264,24 +278,22 @@ absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std:
   Rest in{reinterpret_cast<const uint8_t*>(packed.data()) + 1,
           reinterpret_cast<const uint8_t*>(packed.data()) + packed.size()};
   auto columns = std::make_unique<std::array<Rest, kColumns>>();
-  std::array<std::string, kColumns> stored;
+  std::array<std::unique_ptr<uint8_t[]>, kColumns> stored;
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   uint64_t left = MaxColumnBytes(header.raw_bytes);
   while (in.p != in.end) {
     uint64_t column = 0, bytes = 0, compressed = 0;
     if (!in.Number(&column) || !in.Number(&bytes) || !in.Number(&compressed)) return malformed();
-    if (column >= kColumns || !stored[column].empty() || bytes == 0 || bytes > left ||
+    if (column >= kColumns || stored[column] != nullptr || bytes == 0 || bytes > left ||
         compressed > static_cast<uint64_t>(in.end - in.p)) {
       return malformed();
     }
     left -= bytes;
-    std::string& data = stored[column];
-    data.resize(bytes);
-    const size_t size = ZSTD_decompressDCtx(zstd.get(), data.data(), data.size(), in.p, compressed);
+    stored[column] = std::make_unique_for_overwrite<uint8_t[]>(bytes);
+    const size_t size = ZSTD_decompressDCtx(zstd.get(), stored[column].get(), bytes, in.p, compressed);
     if (ZSTD_isError(size) || size != bytes) return malformed();
     in.p += compressed;
-    const auto* const begin = reinterpret_cast<const uint8_t*>(data.data());
-    (*columns)[column] = {begin, begin + bytes};
+    (*columns)[column] = {stored[column].get(), stored[column].get() + bytes};
   }
   std::string out(header.raw_bytes + Joiner::kSlackBytes, '\0');
   const auto joiner = std::make_unique<Joiner>(columns.get(), &out, header.raw_bytes);

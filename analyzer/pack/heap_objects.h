@@ -6,8 +6,11 @@
 //
 //   lists_[class] -> object freed last -> object freed before it -> ... -> 0
 //
+// An allocator that finds nothing on its lists cuts a piece off a larger free one, and goes on cutting there. So
+// the ends of the last objects that came from no list are remembered: the cursors.
+//
 // A damaged block may free an object twice, so a list may have a loop: walks are bounded.
-// Memory: 16 bytes for each object. Not thread-safe.
+// Memory: 16 bytes for each object and 8 for each free. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_PACK_HEAP_OBJECTS_H_
 #define PLATEAU_ANALYZER_PACK_HEAP_OBJECTS_H_
 
@@ -16,6 +19,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/base/prefetch.h"
 #include "analyzer/pack/column_layout.h"
 #include "preload/trace/varint.h"
 
@@ -39,17 +43,24 @@ class HeapObjects {
   uint32_t newest() const { return static_cast<uint32_t>(objects_.size() - 1); }
   uint64_t AddressOf(uint32_t object) const { return objects_[object].address; }
 
-  // The place of `address` on the list of its class, which it leaves; kPlaceListed when it is not near the
-  // top.
-  unsigned TakeAddress(uint64_t address, uint64_t units) {
-    uint32_t* link = &lists_[ClassOf(units)];
+  void Prefetch(uint32_t object) const { PrefetchForWriting(&objects_[object]); }
+
+  // The place of a freed object on the list of this class, which it leaves; kPlaceListed when it is not on it, or
+  // not near the top.
+  unsigned TakeObject(uint32_t object, uint64_t units) {
+    const size_t size_class = ClassOf(units);
+    if (objects_[object].size_class != size_class) return kPlaceListed;
+    // At least so many lie above it: all that came since, less what has left, which may have been below.
+    const int32_t above = static_cast<int32_t>((lengths_[size_class] - objects_[object].height) << 12) >> 12;
+    if (above >= static_cast<int32_t>(kPlaceListed)) return kPlaceListed;
+    uint32_t* link = &lists_[size_class];
     for (unsigned place = 0; *link != 0 && place < kPlaceListed; ++place) {
-      Object& object = objects_[*link];
-      if (object.address == address) {
-        *link = object.next;
+      if (*link == object) {
+        *link = objects_[object].next;
+        --lengths_[size_class];
         return place;
       }
-      link = &object.next;
+      link = &objects_[*link].next;
     }
     return kPlaceListed;
   }
@@ -60,24 +71,50 @@ class HeapObjects {
     if (*link == 0) return false;
     *address = objects_[*link].address;
     *link = objects_[*link].next;
+    --lengths_[ClassOf(units)];
     return true;
   }
 
-  // An allocation: the new object's number.
-  uint32_t Add(uint64_t address, uint64_t units) {
-    objects_.push_back({address, 0, static_cast<uint32_t>(ClassOf(units))});
+  // The cursor that is at `address`; kCursors when none is.
+  unsigned CursorAt(uint64_t address) const {
+    unsigned i = 0;
+    while (i < kCursors && cursors_[i] != address) ++i;
+    return i;
+  }
+  uint64_t Cursor(unsigned i) const { return cursors_[i]; }
+  // The number of the free whose address was named last by an allocation of this class.
+  uint64_t* LastReused(uint64_t units) { return &last_reused_[ClassOf(units)]; }
+
+  // The address of the free of that number, from 1 on in order; 0 when there was none.
+  uint64_t AddressOfFree(uint64_t number) const { return number < freed_.size() ? freed_[number] : 0; }
+  uint32_t frees() const { return static_cast<uint32_t>(freed_.size() - 1); }
+
+  // An allocation: the new object's number. One that came from no list moves a cursor.
+  uint32_t Add(uint64_t address, uint64_t units, bool is_from_list) {
+    objects_.push_back({address, 0, static_cast<uint32_t>(ClassOf(units)), 0});
     last_allocated = address;
     fresh = address + 16 * units;
+    if (!is_from_list) {
+      unsigned i = CursorAt(address);
+      if (i == kCursors) --i;
+      for (; i > 0; --i) cursors_[i] = cursors_[i - 1];
+      cursors_[0] = fresh;
+    }
     return newest();
   }
   void Free(uint32_t object) {
     Object& freed = objects_[object];
     freed.next = lists_[freed.size_class];
+    freed.height = ++lengths_[freed.size_class] & kHeightMask;
     lists_[freed.size_class] = object;
     last_freed_object = object;
     last_freed = freed.address;
+    freed_.push_back(last_freed);
   }
-  void FreeElder(uint64_t address) { last_freed = last_elder = address; }
+  void FreeElder(uint64_t address) {
+    last_freed = last_elder = address;
+    freed_.push_back(address);
+  }
 
   uint64_t last_allocated = 0;     // addresses
   uint64_t last_freed = 0;         //
@@ -90,12 +127,19 @@ class HeapObjects {
   struct Object {
     uint64_t address;
     uint32_t next;
-    uint32_t size_class;
+    uint32_t size_class : 12;
+    uint32_t height : 20;  // length of the list when it got there, modulo 2^20
   };
+  static_assert(sizeof(Object) == 16);
+  static constexpr uint32_t kHeightMask = (1u << 20) - 1;
 
   const Allocator allocator_;
   std::vector<Object> objects_;
+  std::vector<uint64_t> freed_ = {0};  // the address of each free, from 1 on
   std::array<uint32_t, kClasses> lists_ = {};
+  std::array<uint32_t, kClasses> lengths_ = {};
+  std::array<uint64_t, kClasses> last_reused_ = {};
+  std::array<uint64_t, kCursors> cursors_ = {};
 };
 
 // A distance between addresses, as one number or two: an even one is twice the zig-zag of units of 16; after

@@ -34,7 +34,7 @@ BUILDS_ON = {
     "preload/include/plateau": [],
     # After the run: process -> shim -> trace -> reader -> replay -> series -> verdict -> report.
     "analyzer/base": [],
-    "analyzer/pack": ["preload/trace"],
+    "analyzer/pack": ["analyzer/base", "preload/trace"],
     "analyzer/reader": ["analyzer/base", "analyzer/pack", "preload/trace"],
     "analyzer/replay/definitions": ["analyzer/base", "analyzer/reader", "preload/trace"],
     "analyzer/replay": ["analyzer/base", "analyzer/reader", "analyzer/replay/definitions", "preload/trace"],

@@ -19,12 +19,13 @@ TEST(HeapObjectsTest, ClassesAreThoseOfTheAllocators) {
 
 TEST(HeapObjectsTest, TheObjectFreedLastIsOnTopOfItsList) {
   HeapObjects objects(Allocator::kMalloc);
-  for (const uint64_t address : {0x1000, 0x2000, 0x3000}) objects.Add(address, 4);
+  for (const uint64_t address : {0x1000, 0x2000, 0x3000}) objects.Add(address, 4, false);
   objects.Free(1);
   objects.Free(3);
   objects.Free(2);
-  EXPECT_EQ(objects.TakeAddress(0x3000, 4), 1u);
-  EXPECT_EQ(objects.TakeAddress(0x3000, 4), kPlaceListed) << "it has left the list";
+  EXPECT_EQ(objects.TakeObject(3, 5), kPlaceListed) << "another class";
+  EXPECT_EQ(objects.TakeObject(3, 4), 1u);
+  EXPECT_EQ(objects.TakeObject(3, 4), kPlaceListed) << "it has left the list";
   uint64_t address = 0;
   EXPECT_TRUE(objects.TakePlace(1, 4, &address));
   EXPECT_EQ(address, 0x1000u);
@@ -36,12 +37,52 @@ TEST(HeapObjectsTest, TheObjectFreedLastIsOnTopOfItsList) {
 
 TEST(HeapObjectsTest, AListThatDamageMadeALoopIsWalkedOnlySoFar) {
   HeapObjects objects(Allocator::kMalloc);
-  objects.Add(0x1000, 4);
+  objects.Add(0x1000, 4, false);
+  objects.Add(0x2000, 4, false);
   objects.Free(1);
   objects.Free(1);
-  EXPECT_EQ(objects.TakeAddress(0x2000, 4), kPlaceListed);
+  EXPECT_EQ(objects.TakeObject(2, 4), kPlaceListed);
   uint64_t address = 0;
   EXPECT_TRUE(objects.TakePlace(kPlaceListed - 1, 4, &address));
+}
+
+TEST(HeapObjectsTest, AnObjectDeepOnItsListIsNotLookedFor) {
+  HeapObjects objects(Allocator::kMalloc);
+  for (uint32_t i = 0; i <= kPlaceListed; ++i) objects.Add(0x1000 + i * 0x100, 4, false);
+  for (uint32_t i = 1; i <= kPlaceListed + 1; ++i) objects.Free(i);
+  EXPECT_EQ(objects.TakeObject(1, 4), kPlaceListed) << "forty lie above it";
+  EXPECT_EQ(objects.TakeObject(2, 4), kPlaceListed - 1);
+  EXPECT_EQ(objects.TakeObject(1, 4), kPlaceListed - 1) << "one of them has left";
+}
+
+TEST(HeapObjectsTest, CursorsFollowWhatIsCutOffAndNotWhatComesFromAList) {
+  HeapObjects objects(Allocator::kMalloc);
+  objects.Add(0x1000, 4, false);
+  EXPECT_EQ(objects.CursorAt(0x1040), 0u) << "behind the new object";
+  objects.Add(0x8000, 2, false);
+  EXPECT_EQ(objects.CursorAt(0x8020), 0u);
+  EXPECT_EQ(objects.CursorAt(0x1040), 1u);
+  objects.Add(0x1040, 4, false);
+  EXPECT_EQ(objects.CursorAt(0x1080), 0u) << "the cursor moved on";
+  EXPECT_EQ(objects.CursorAt(0x1040), kCursors);
+  objects.Add(0x9000, 4, true);
+  EXPECT_EQ(objects.CursorAt(0x9040), kCursors) << "nothing was cut off";
+  for (unsigned i = 0; i < kCursors; ++i) objects.Add(0x20000 + i * 0x1000, 2, false);
+  EXPECT_EQ(objects.CursorAt(0x1080), kCursors) << "the oldest are forgotten";
+  EXPECT_EQ(objects.Cursor(kCursors - 1), 0x20020u);
+}
+
+TEST(HeapObjectsTest, FreesAreNumberedWithThoseOfOlderObjects) {
+  HeapObjects objects(Allocator::kMalloc);
+  objects.Add(0x1000, 4, false);
+  objects.FreeElder(0x5000);
+  objects.Free(1);
+  EXPECT_EQ(objects.frees(), 2u);
+  EXPECT_EQ(objects.AddressOfFree(1), 0x5000u);
+  EXPECT_EQ(objects.AddressOfFree(2), 0x1000u);
+  EXPECT_EQ(objects.AddressOfFree(0), 0u);
+  EXPECT_EQ(objects.AddressOfFree(3), 0u) << "there was none";
+  EXPECT_EQ(objects.AddressOfFree(UINT64_MAX), 0u);
 }
 
 TEST(HeapObjectsTest, EveryDistanceComesBack) {

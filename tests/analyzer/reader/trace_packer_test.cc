@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/reader/record_text.h"
@@ -21,6 +23,19 @@ namespace {
 using ::plateau::testing::TraceFromText;
 using ::plateau::testing::WriteTemporary;
 
+std::vector<std::string> RecordsOf(const TraceReader& reader, const BlockRef& ref) {
+  std::vector<std::string> lines;
+  LoadedBlock block;
+  EXPECT_TRUE(reader.Load(ref, &block).ok());
+  trace::RecordReader records(block.header, block.payload);
+  trace::Record record;
+  while (records.Next(&record)) {
+    // Blocks that were joined keep their times by a record of their own.
+    if (record.kind != trace::RecordKind::kTime) lines.push_back(RecordToText(record));
+  }
+  return lines;
+}
+
 std::vector<std::string> Records(const std::string& path) {
   std::vector<std::string> lines;
   const auto reader = TraceReader::Open(path);
@@ -28,14 +43,7 @@ std::vector<std::string> Records(const std::string& path) {
   for (const StreamIndex& stream : (*reader)->streams()) {
     lines.push_back("stream " + std::to_string(stream.stream));
     for (const BlockRef& ref : stream.blocks) {
-      LoadedBlock block;
-      EXPECT_TRUE((*reader)->Load(ref, &block).ok());
-      trace::RecordReader records(block.header, block.payload);
-      trace::Record record;
-      while (records.Next(&record)) {
-        // Blocks that were joined keep their times by a record of their own.
-        if (record.kind != trace::RecordKind::kTime) lines.push_back(RecordToText(record));
-      }
+      for (std::string& line : RecordsOf(**reader, ref)) lines.push_back(std::move(line));
     }
   }
   return lines;
@@ -110,6 +118,41 @@ TEST(TracePackerTest, RecordsOfSeveralGroupsSurvive) {
   ASSERT_TRUE(PackTrace(path, {.payload_bytes = 16384}).ok());
   EXPECT_GT((*TraceReader::Open(path))->streams()[0].blocks.size(), 3u);
   EXPECT_EQ(Records(path), before);
+}
+
+// Objects of one block are freed in the next, and still no block needs another.
+TEST(TracePackerTest, ADamagedBlockCostsItsOwnRecordsAndNoOthers) {
+  const std::string path = WriteTemporary("each.plt", TraceFromText(ManyRecords()));
+  ASSERT_TRUE(PackTrace(path, {.payload_bytes = 4096}).ok());
+  std::vector<std::vector<std::string>> records;  // of each block
+  std::vector<BlockRef> blocks;
+  {
+    const auto reader = TraceReader::Open(path);
+    for (const StreamIndex& stream : (*reader)->streams()) {
+      for (const BlockRef& ref : stream.blocks) {
+        blocks.push_back(ref);
+        records.push_back(RecordsOf(**reader, ref));
+      }
+    }
+  }
+  ASSERT_GT(blocks.size(), 6u);
+  std::ifstream in(path, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(in)), {});
+  for (size_t damaged = 0; damaged < blocks.size(); ++damaged) {
+    std::string bytes = whole;
+    bytes[blocks[damaged].offset + sizeof(trace::BlockHeader) + blocks[damaged].header.payload_bytes / 2] ^=
+        0x10;
+    const auto reader = TraceReader::Open(WriteTemporary("each_damaged.plt", bytes));
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    EXPECT_EQ((*reader)->summary().damaged_blocks, 1u);
+    std::vector<std::vector<std::string>> left;
+    for (const StreamIndex& stream : (*reader)->streams()) {
+      for (const BlockRef& ref : stream.blocks) left.push_back(RecordsOf(**reader, ref));
+    }
+    std::vector<std::vector<std::string>> expected = records;
+    expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(damaged));
+    EXPECT_EQ(left, expected) << "block " << damaged;
+  }
 }
 
 TEST(TracePackerTest, OpenBlocksOfAKilledProcessArePackedToo) {
