@@ -96,7 +96,7 @@ const Command& CheckCommand() {
       .options = WithAnalysisOptions(
           {{.name = "fail-on",
             .value = "VERDICTS",
-            .help = "Verdicts that fail, separated by commas.",
+            .help = "Verdicts that fail, separated by commas; growth means all that grow without an end.",
             .default_value = "leak,slow_leak,staircase",
             .repeated = true},
            {.name = "max-growth",

@@ -100,6 +100,15 @@ class SiteDescriber {
   std::vector<verdict::SiteInfo>& info_;
 };
 
+// What of the process the trace does not have. Lost events are another matter: they have a rate, and sites are
+// judged with it.
+std::vector<std::string> NotCovered(const replay::Definitions& definitions) {
+  const uint64_t blocks = definitions.summary.gap_blocks + definitions.summary.damaged_blocks;
+  if (blocks == 0) return {};
+  return {absl::StrCat(blocks, blocks == 1 ? " block" : " blocks",
+                       " of the trace could not be read, and what they held may be what grows")};
+}
+
 }  // namespace
 
 verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& sites,
@@ -114,6 +123,7 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   for (const ForkedWorker& worker : workers) input.workers.push_back(worker.memory);
   input.pools = memory.device->Curves(clock.steps.last_bucket());
   input.copy_on_write = memory.copy_on_write;
+  input.not_covered = NotCovered(trace.definitions);
   input.site_info.resize(memory.series->site_count());
   SiteDescriber describer(sites, memory, rows, &input.site_info);
   describer.NamePools();

@@ -1,7 +1,6 @@
 #include "analyzer/process/process_run.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "analyzer/process/ledger_samples.h"
 
@@ -10,21 +9,23 @@ namespace {
 
 using trace::LedgerField;
 
-// The smallest cgroup limit that was in force. The machine's memory counts as a limit only for a process that
-// uses a good part of it: against all of a large machine, a small program's leak would look like nothing.
-std::optional<double> MemoryLimit(const replay::Definitions& definitions, double peak_bytes) {
+// The limit of a forecast: the smallest cgroup limit that was in force, else the machine's memory. Growth is
+// measured against the peak, so a large machine hides nothing.
+void FindLimit(const replay::Definitions& definitions, series::RunContext* run) {
   constexpr double kNoLimit = 1e17;  // cgroups write a huge number when there is none
-  constexpr double kGoodPart = 0.1;
-  std::optional<double> limit;
-  double host = 0;
+  double cgroup = 0, host = 0;
   for (const replay::TimedLedger& reading : definitions.ledger) {
     const double bytes = LedgerValue(reading, LedgerField::kCgroupLimitBytes);
-    if (bytes > 0 && bytes < kNoLimit && (!limit || bytes < *limit)) limit = bytes;
+    if (bytes > 0 && bytes < kNoLimit && (cgroup <= 0 || bytes < cgroup)) cgroup = bytes;
     host = std::max(host, LedgerValue(reading, LedgerField::kHostLimitBytes));
   }
-  if (host > 0 && limit && *limit >= host) limit.reset();
-  if (!limit && host > 0 && peak_bytes > kGoodPart * host) limit = host;
-  return limit;
+  if (cgroup > 0 && (host <= 0 || cgroup < host)) {
+    run->limit_bytes = cgroup;
+    run->limit_source = series::LimitSource::kCgroup;
+  } else if (host > 0) {
+    run->limit_bytes = host;
+    run->limit_source = series::LimitSource::kMachine;
+  }
 }
 
 series::StepUnit UnitOf(series::StepSource source) {
@@ -47,14 +48,6 @@ series::EventTrack Track(const char* name, const std::vector<series::Interlude>&
   for (const series::Interlude& interlude : interludes) track.steps.push_back(interlude.after_step + 1);
   track.steps.erase(std::unique(track.steps.begin(), track.steps.end()), track.steps.end());
   return track;
-}
-
-// The highest resident memory: what a limit is about. Live memory that was never touched does not count.
-double PeakRss(const std::vector<series::LedgerSample>& ledger, double replayed_peak) {
-  if (ledger.empty()) return replayed_peak;
-  double peak = 0;
-  for (const series::LedgerSample& sample : ledger) peak = std::max(peak, sample.rss());
-  return peak;
 }
 
 // The largest mean gap of samples, of whatever was sampled at any time.
@@ -115,8 +108,7 @@ void AddInherited(std::vector<series::LedgerSample>* samples) {
 }
 
 series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock& clock,
-                             const ProcessMemory& memory, const std::vector<series::LedgerSample>& ledger,
-                             const KnownRun& known) {
+                             const ProcessMemory& memory, const KnownRun& known) {
   series::RunContext run;
   run.steps = clock.last_bucket();
   run.unit = UnitOf(clock.source());
@@ -125,6 +117,7 @@ series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock&
     run.allocated_bytes_per_step = clock.allocated_bytes() / std::max(1u, clock.last_bucket());
   if (clock.steps_per_epoch() > 0) run.epoch_steps = clock.steps_per_epoch();
   if (known.epoch_steps) run.epoch_steps = known.epoch_steps;
+  run.has_no_pass = !run.epoch_steps.has_value();
   if (clock.examples_per_step() > 0) run.examples_per_step = clock.examples_per_step();
   if (clock.dataset_examples() > 0) run.dataset_examples = static_cast<double>(clock.dataset_examples());
   run.unique_seen = clock.ExpectedExamples();
@@ -132,9 +125,11 @@ series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock&
   if (!clock.evaluations().empty()) run.events.push_back(Track("eval", clock.evaluations()));
   if (!clock.checkpoints().empty()) run.events.push_back(Track("checkpoint", clock.checkpoints()));
   run.reference_bytes = memory.heap.peak_bytes;
-  run.limit_bytes = known.limit_bytes
-                        ? known.limit_bytes
-                        : MemoryLimit(trace.definitions, PeakRss(ledger, memory.heap.peak_bytes));
+  FindLimit(trace.definitions, &run);
+  if (known.limit_bytes) {
+    run.limit_bytes = known.limit_bytes;
+    run.limit_source = series::LimitSource::kGiven;
+  }
   if (clock.last_bucket() > 0) {
     run.seconds_per_step =
         (trace.Seconds(clock.BucketEnd(clock.last_bucket())) - trace.Seconds(clock.BucketBegin(1))) /
@@ -155,7 +150,7 @@ ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, con
   ProcessRun run;
   run.ledger = SamplesOf(trace, clock, memory);
   if (trace.definitions.Info("role") == "forked worker") AddInherited(&run.ledger);
-  run.context = ContextOf(trace, clock.steps, memory, run.ledger, known);
+  run.context = ContextOf(trace, clock.steps, memory, known);
   return run;
 }
 

@@ -30,7 +30,7 @@ std::string KnownVerdicts() {
 // True when the verdict is the sum of what sites do, so that it goes away with them.
 bool IsMadeBySites(const std::string& name) {
   const std::optional<verdict::VerdictKind> kind = verdict::ParseVerdict(name);
-  return kind && verdict::IsLeak(*kind);
+  return kind && verdict::GrowsWithoutEnd(*kind);
 }
 
 // "1MiB/step" with the "/step" required or refused.
@@ -57,9 +57,16 @@ absl::Status ParseVerdicts(absl::string_view list, CheckRule& rule) {
   for (absl::string_view name : absl::StrSplit(list, ',', absl::SkipEmpty())) {
     std::string asked = absl::AsciiStrToLower(name);
     std::replace(asked.begin(), asked.end(), '-', '_');
+    if (asked == "growth") {
+      for (const verdict::VerdictRow& row : verdict::AllVerdicts()) {
+        if (row.tone == verdict::Tone::kGrows) rule.verdicts.emplace_back(row.name);
+      }
+      continue;
+    }
     if (!verdict::ParseVerdict(asked)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", name, "\" is no verdict; there are ", KnownVerdicts()));
+      return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is no verdict; there are ",
+                                                     KnownVerdicts(),
+                                                     ", and growth for all that grow without an end"));
     }
     rule.verdicts.push_back(asked);
     // Asking for leaks means slow ones too.

@@ -3,6 +3,8 @@
 // Rules are lines, the same on the command line and in a file:
 //
 //   fail-on leak,slow_leak,staircase      verdicts that fail; the default when no rule is given
+//   fail-on growth                        every verdict of growth without an end: those, unbounded_growth,
+//                                         fragmentation and untraced_growth
 //   max-growth 1MiB/step                  of any site, and of all together
 //   max-retained 2GiB                     bytes alive at the end
 //   max-peak 4GiB                         highest live bytes

@@ -71,7 +71,7 @@ struct FieldsOf<Verdict> {
       Field{"outcome", &Verdict::outcome}, Field{"forecasts", &Verdict::forecasts},
       Field{"detectable_bytes_per_step", &Verdict::detectable_bytes_per_step},
       Field{"needs_steps", &Verdict::needs_steps}, Field{"limit_bytes", &Verdict::limit_bytes},
-      Field{"next_steps", &Verdict::next_steps});
+      Field{"limit_source", &Verdict::limit_source}, Field{"next_steps", &Verdict::next_steps});
 };
 
 template <>

@@ -100,6 +100,7 @@ struct Verdict {
   std::optional<double> detectable_bytes_per_step;  // smallest leak this run could have shown
   std::optional<double> needs_steps;                // more steps that would decide it
   std::optional<double> limit_bytes;                // memory limit forecasts refer to
+  std::string limit_source;                         // whose it is: "given", "cgroup", "machine"; or empty
   std::vector<std::string> next_steps;              // what to do now
 };
 

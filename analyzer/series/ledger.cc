@@ -67,10 +67,13 @@ ProcessSeries ToProcessSeries(const std::vector<LedgerSample>& samples) {
     const bool same_step = !series.step.empty() && series.step.back() == sample.step;
     if (!same_step) {
       series.step.push_back(sample.step);
-      for (auto* array : {&series.rss, &series.held, &series.live, &series.live_peak}) array->push_back(0);
+      for (auto* array : {&series.rss, &series.held, &series.live, &series.live_peak, &series.unexplained}) {
+        array->push_back(0);
+      }
     }
     series.rss.back() = sample.rss() - sample.own;
     series.held.back() = live + gap.Next(sample);
+    series.unexplained.back() = sample.rss_anon - sample.own - series.held.back();
     series.live.back() = live;
     series.live_peak.back() = std::max({series.live_peak.back(), sample.live_peak, live});
   }

@@ -30,6 +30,8 @@ struct ProcessSeries {
       held;  // what the allocator took from the system (mallinfo2 arena + hblkhd, pool segments)
   std::vector<double> live;       // requested bytes alive at the end of the step
   std::vector<double> live_peak;  // highest live bytes within the step
+  // Resident and anonymous, and explained by no allocation, allocator or buffer of ours. Empty: not known.
+  std::vector<double> unexplained;
   std::vector<WorkerSeries> workers;
   // Of what the workers copied: the share that importing modules had allocated. An interpreter rewrites that by
   // itself, whatever the data set is.

@@ -4,6 +4,18 @@
 
 namespace plateau::series {
 
+const char* LimitSourceName(LimitSource source) {
+  switch (source) {
+    case LimitSource::kGiven:
+      return "given";
+    case LimitSource::kCgroup:
+      return "cgroup";
+    case LimitSource::kMachine:
+      return "machine";
+  }
+  return "";
+}
+
 const EventTrack* RunContext::FindEvents(const std::string& name) const {
   for (const EventTrack& track : events) {
     if (track.name == name) return &track;

@@ -28,10 +28,17 @@ struct EventTrack {
 // them to say.
 enum class StepUnit { kStep, kBatch, kRound, kTick, kBytePart, kTimeSlice };
 
+// Who set the limit that forecasts speak of.
+enum class LimitSource { kGiven, kCgroup, kMachine };
+const char* LimitSourceName(LimitSource source);  // "given", "cgroup", "machine"
+
 struct RunContext {
   int64_t steps = 0;  // the last step seen
   StepUnit unit = StepUnit::kStep;
-  std::optional<double> epoch_steps;        // steps per pass over the data; may be fractional
+  std::optional<double> epoch_steps;  // steps per pass over the data; may be fractional
+  // True: the run was watched and no pass over data was seen in it. Growth is judged without one then, instead
+  // of waiting for a length that nobody can give.
+  bool has_no_pass = false;
   std::optional<double> examples_per_step;  // global, after gradient accumulation
   std::optional<double> dataset_examples;
   std::vector<double> unique_seen;  // distinct examples seen by step 0..steps; empty when unknown
@@ -40,6 +47,7 @@ struct RunContext {
 
   double reference_bytes = 0;         // peak of the process (or pool): what a rate is compared with
   std::optional<double> limit_bytes;  // cgroup, host or device limit
+  LimitSource limit_source = LimitSource::kGiven;
   std::optional<double>
       level_now_bytes;  // level a forecast starts from; the site's own retained bytes if empty
   std::optional<double> seconds_per_step;  // turns forecasts into time

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/verdict/method/forecast.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/site_judging.h"
@@ -124,19 +125,50 @@ ProcessVerdict Join(std::vector<ProcessVerdict> verdicts, const std::vector<Pool
       joined.components.push_back(component);
     }
     if (verdicts[p].headline_site) verdicts[p].headline_site = pools[p].sites[*verdicts[p].headline_site];
-    if (SeverityRank(verdicts[p].headline.kind) < SeverityRank(verdicts[worst].headline.kind)) worst = p;
+    if (HeadlineRank(verdicts[p].headline) < HeadlineRank(verdicts[worst].headline)) worst = p;
   }
   joined.headline = verdicts[worst].headline;
+  joined.resident = verdicts[0].resident;
   joined.headline_site = verdicts[worst].headline_site;
   joined.allocator_gap = verdicts[0].allocator_gap;
   joined.outside_allocator = verdicts[0].outside_allocator;
-  std::stable_sort(
-      joined.components.begin(), joined.components.end(),
-      [](const Component& a, const Component& b) { return SeverityRank(a.kind) < SeverityRank(b.kind); });
+  std::stable_sort(joined.components.begin(), joined.components.end(),
+                   [](const Component& a, const Component& b) {
+                     const auto rank = [](const Component& c) {
+                       return HeadlineRank(c.kind, c.rate_bytes_per_step && c.rate_bytes_per_step->value > 0);
+                     };
+                     return rank(a) < rank(b);
+                   });
   if (joined.components.size() > 1) {
     std::erase_if(joined.components, [](const Component& c) { return c.kind == VerdictKind::kSteady; });
   }
   return joined;
+}
+
+// An all-clear says which site holds most of what stayed.
+void NameLargestKept(const PoolContext& pool, const AnalysisInput& input, Verdict& headline) {
+  if (headline.kind != VerdictKind::kSteady || !headline.evidence.retained_bytes) return;
+  const SiteFinding* largest = nullptr;
+  for (size_t i = 0; i < pool.findings.size(); ++i) {
+    const SiteFinding& finding = pool.findings[i];
+    if (!RemainsKept(finding.verdict.kind)) continue;
+    if (largest != nullptr && finding.retained_bytes <= largest->retained_bytes) continue;
+    largest = &finding;
+    const size_t site = pool.sites[i];
+    headline.evidence.largest_kept = site < input.site_info.size() ? input.site_info[site].name : "";
+  }
+  std::string verdict(largest == nullptr ? "" : VerdictName(largest->verdict.kind));
+  std::replace(verdict.begin(), verdict.end(), '_', ' ');
+  if (!headline.evidence.largest_kept.empty()) headline.evidence.largest_kept += " (" + verdict + ")";
+}
+
+// The line whose blocks hold the heap open is in the sentence: what it keeps itself is little, and its row is low.
+void NamePinningSite(const RunContext& run, const AnalysisInput& input, ProcessVerdict& process) {
+  Verdict& headline = process.headline;
+  if (headline.kind != VerdictKind::kUnboundedGrowth || !headline.evidence.slack_bytes) return;
+  if (!process.headline_site || *process.headline_site >= input.site_info.size()) return;
+  headline.evidence.largest_kept = input.site_info[*process.headline_site].name;
+  if (run.CountsSteps()) Explain(run, &headline);
 }
 
 }  // namespace
@@ -171,7 +203,8 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
 
   std::vector<ProcessVerdict> verdicts;
   for (PoolContext& pool : pools) {
-    ProcessVerdict verdict = ClassifyProcess(pool.findings, pool.series, pool.run);
+    ProcessVerdict verdict = ClassifyProcess(pool.findings, pool.series, pool.run, input.not_covered);
+    NameLargestKept(pool, input, verdict.headline);
     if (verdict.headline.kind == VerdictKind::kUntracedGrowth) {
       verdict.headline.evidence.untraced_kind = UntracedKind(evidence);
     }
@@ -181,6 +214,7 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
       verdict.headline.evidence.copied_site_bytes =
           std::min(most.bytes, verdict.headline.evidence.worker_private_growth_bytes.value_or(0));
     }
+    ForecastHeadline(pool.run, verdict.resident, verdict.headline);
     Explain(pool.run, &verdict.headline);
     if (!pool.run.CountsSteps()) {
       verdict.headline = WithoutSteps(pool.run, verdict.headline);
@@ -191,6 +225,7 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
     verdicts.push_back(std::move(verdict));
   }
   analysis.process = Join(std::move(verdicts), pools);
+  NamePinningSite(pools[0].run, input, analysis.process);
   if (analysis.process.headline.kind == VerdictKind::kWorkerDuplication && !evidence.copied.empty()) {
     analysis.process.headline_site = evidence.copied.front().site;
   }
@@ -212,13 +247,14 @@ size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
     const bool is_large = p.peak_bytes >= kNotSmall * largest;
     if (p.steps > 0 && !p.is_worker) return true;
     if (!is_training) return is_large;
-    const VerdictKind kind = p.verdict->headline.kind;
-    const bool is_unbounded =
-        kind == VerdictKind::kLeak || kind == VerdictKind::kSlowLeak || kind == VerdictKind::kStaircase;
-    return p.steps > 0 ? is_unbounded || is_large : is_unbounded && is_large;
+    const Verdict& headline = p.verdict->headline;
+    const bool grows = GrowsWithoutEnd(headline.kind);
+    // Of a worker, what may be a leak counts as well: an all-clear above it would be false.
+    if (p.steps > 0) return grows || IsUndecidedGrowth(headline) || is_large;
+    return grows && is_large;
   };
   const auto rank = [&](const ProcessWeight& p) {
-    return std::tuple(counts(p) ? 0 : 1, SeverityRank(p.verdict->headline.kind), -p.steps, -p.peak_bytes);
+    return std::tuple(counts(p) ? 0 : 1, HeadlineRank(p.verdict->headline), -p.steps, -p.peak_bytes);
   };
   size_t chosen = 0;
   for (size_t i = 1; i < processes.size(); ++i) {

@@ -47,9 +47,12 @@ struct AnalysisInput {
   std::vector<SiteInfo> site_info;              // empty, or one per site
   std::vector<series::SiteTraits> site_traits;  // empty, or one per site
 
-  std::vector<series::LedgerSample> ledger;      // of the host; empty when no ledger was recorded
-  std::vector<PoolCurve> pools;                  // pinned, device, shared; sites say which they belong to
-  std::vector<series::WorkerSeries> workers;     // forked helpers of this process
+  std::vector<series::LedgerSample> ledger;   // of the host; empty when no ledger was recorded
+  std::vector<PoolCurve> pools;               // pinned, device, shared; sites say which they belong to
+  std::vector<series::WorkerSeries> workers;  // forked helpers of this process
+  // What of the process was not recorded, one clause each: "blocks of its trace are missing". Nothing is
+  // called steady then.
+  std::vector<std::string> not_covered;
   std::vector<ProcessEvidence> processes;        // of the whole recording, for patterns
   series::CopyOnWriteAttribution copy_on_write;  // whose pages the workers copied, by sites of this process
 };

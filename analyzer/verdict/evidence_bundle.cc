@@ -73,7 +73,7 @@ bool SiteEvidence::IsAllocatedIn(std::initializer_list<std::string_view> words) 
 
 bool SiteEvidence::IsKeptGraph() const {
   using series::BirthPhase;
-  if (!IsLeak(verdict.kind) || IsKeptBatch()) return false;
+  if (!MayGoOn() || IsKeptBatch()) return false;
   if (traits.PhaseShare(BirthPhase::kEvaluation) > 0.5 || traits.PhaseShare(BirthPhase::kOptimizer) > 0.5 ||
       traits.PhaseShare(BirthPhase::kFetch) > 0.5) {
     return false;
@@ -92,18 +92,14 @@ bool SiteEvidence::IsKeptGraph() const {
   return is_forward && has_result;
 }
 
-bool SiteEvidence::IsKeptBatch() const { return IsLeak(verdict.kind) && Mentions({"collat"}); }
+bool SiteEvidence::IsKeptBatch() const { return MayGoOn() && Mentions({"collat"}); }
 
-bool SiteEvidence::Keeps() const {
-  switch (verdict.kind) {
-    case VerdictKind::kSteady:
-    case VerdictKind::kSpikeRecovered:
-    case VerdictKind::kAllocatorRetention:
-      return false;
-    default:
-      return retained_bytes > 0;
-  }
+bool SiteEvidence::MayGoOn() const {
+  const bool is_undecided = verdict.kind == VerdictKind::kInconclusive && retained_bytes > 0;
+  return GrowsWithoutEnd(verdict.kind) || is_undecided;
 }
+
+bool SiteEvidence::Keeps() const { return RemainsKept(verdict.kind) && retained_bytes > 0; }
 
 double EvidenceBundle::Material() const { return 0.01 * run.Reference(); }
 

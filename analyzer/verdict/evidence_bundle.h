@@ -46,10 +46,13 @@ struct SiteEvidence {
   // The same of the few frames next to the allocation: who allocates, whoever called it.
   bool IsAllocatedIn(std::initializer_list<std::string_view> words) const;
 
-  // True when something leaks that a forward pass made: the graph of a loss or an output is still referenced.
+  // True when nobody can say that what it keeps has come to an end: a leak, growth without an end, undecided.
+  bool MayGoOn() const;
+
+  // True when something stays, with no end in sight, that a forward pass made: the graph of a loss or an output is still referenced.
   bool IsKeptGraph() const;
 
-  // True when something leaks that the collator made. It hands its batches on; whoever keeps them is
+  // True when something stays, with no end in sight, that the collator made. It hands its batches on; whoever keeps them is
   // elsewhere.
   bool IsKeptBatch() const;
 

@@ -41,17 +41,25 @@ std::string SiteText(const SiteEvidence& site) {
   return site.info.frames.empty() ? "a site without a name" : site.info.frames.front();
 }
 
+// The headline is undecided: nothing that could explain it may be ruled out.
+bool IsOpen(const EvidenceBundle& e) { return e.process.headline.kind == VerdictKind::kInconclusive; }
+
 // Do the sites that `belongs` selects keep anything material? `who` names them in the sentence.
 Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who,
                       const std::function<bool(const SiteEvidence&)>& belongs) {
   if (e.sites.empty()) return NotTestable(name, "no call sites were recorded");
   if (!e.run.CountsSteps()) return NotTestable(name, "no training step was seen");
   if (!AnyFrames(e) && !AnyPhases(e)) return NotTestable(name, "the sites have neither names nor phases");
-  double kept = 0;
+  if (IsOpen(e) && !e.process.headline_site) {
+    return NotTestable(
+        name, "the verdict is open, and no call site explains what grows: " + e.process.headline.why);
+  }
+  double kept = 0, undecided = 0;
   const SiteEvidence* largest = nullptr;
   for (const SiteEvidence& site : e.sites) {
     if (!site.Keeps() || !belongs(site)) continue;  // in this order: names take long to look through
     kept += site.retained_bytes;
+    if (site.verdict.kind == VerdictKind::kInconclusive) undecided += site.retained_bytes;
     if (largest == nullptr || site.retained_bytes > largest->retained_bytes) largest = &site;
   }
   const double all = e.RetainedInSteps();
@@ -61,6 +69,10 @@ Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who
     text += "; most of it at " + SiteText(*largest) + " (" + std::string(VerdictName(largest->verdict.kind)) +
             ")";
     return Supported(name, kept, text);
+  }
+  if (IsOpen(e) && undecided > 0) {
+    return NotTestable(name, std::string(who) + " keep " + BytesText(undecided) +
+                                 " of which it is not decided yet whether they stay");
   }
   return RuledOut(name, kept,
                   std::string(who) + " keep " + BytesText(kept) + " of what was born during the steps; " +
@@ -92,6 +104,10 @@ Hypothesis Evaluation(const EvidenceBundle& e) {
     return Supported(
         kName, kept,
         NumberText(static_cast<double>(track->steps.size())) + " evaluations left " + BytesText(kept));
+  }
+  if (kept > 0 && IsOpen(e)) {
+    return NotTestable(kName, "evaluations left " + BytesText(kept) +
+                                  " so far, and it is not decided yet whether that goes on");
   }
   std::string text = "what evaluations allocated was freed";
   if (spike > 0) text += " (a peak of " + BytesText(spike) + " each)";
@@ -145,6 +161,9 @@ Hypothesis GarbageCollection(const EvidenceBundle& e) {
   }
   const std::string text =
       "objects freed in bursts held up to " + BytesText(waiting) + " between two collections";
+  if (IsOpen(e) && waiting < e.Material()) {
+    return NotTestable(kName, "the verdict is open: what waits for a collection may be what is held");
+  }
   return waiting >= e.Material() ? Supported(kName, waiting, text) : RuledOut(kName, waiting, text);
 }
 
@@ -244,7 +263,7 @@ Hypothesis LogLists(const EvidenceBundle& e) {
         {"log_history", "metric", "logger", "tensorboard", "history.append", "training_step_outputs"});
   });
   if (result.result == HypothesisResult::kRuledOut && e.process.headline_site &&
-      IsLeak(e.process.headline.kind)) {
+      (GrowsWithoutEnd(e.process.headline.kind) || IsOpen(e))) {
     return NotTestable(kName, "logging itself keeps nothing; whether a list of it keeps what " +
                                   SiteText(e.sites[*e.process.headline_site]) + " made is not in a trace");
   }

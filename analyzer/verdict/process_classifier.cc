@@ -1,13 +1,11 @@
 #include "analyzer/verdict/process_classifier.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <utility>
 
-#include "analyzer/verdict/method/curve_classifier.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/method/thresholds.h"
-#include "analyzer/verdict/worker_copies.h"
 
 namespace plateau::verdict {
 namespace {
@@ -47,7 +45,22 @@ Verdict GrowingOverhead(VerdictKind kind, const Slope& slope, std::string why) {
   return verdict;
 }
 
-void AddSites(std::span<const SiteFinding> sites, double reference, std::vector<Candidate>& candidates) {
+// An all-clear that the rules refused stands where the all-clear would: behind everything that was found.
+bool IsRefusal(const Candidate& candidate) {
+  return candidate.component.kind == VerdictKind::kInconclusive && !candidate.component.site &&
+         !candidate.verdict.rate_bytes_per_step;
+}
+
+int RankOf(const Candidate& candidate) {
+  return IsRefusal(candidate) ? 2 * SeverityRank(VerdictKind::kSpikeRetained) + 1
+                              : 2 * HeadlineRank(candidate.verdict);
+}
+
+void AddSites(std::span<const SiteFinding> sites, const ProcessFacts& facts,
+              std::vector<Candidate>& candidates) {
+  const double reference = facts.reference_bytes;
+  const double detectable =
+      facts.counts_steps ? DetectableAtSites(sites) : std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < sites.size(); ++i) {
     const SiteFinding& site = sites[i];
     const double rate = site.verdict.rate_bytes_per_step ? site.verdict.rate_bytes_per_step->value : 0;
@@ -58,12 +71,21 @@ void AddSites(std::span<const SiteFinding> sites, double reference, std::vector<
       case VerdictKind::kStaircase:
         candidates.push_back(OfSite(rate, i, site));
         break;
-      case VerdictKind::kInconclusive:
-        if (material) candidates.push_back(OfSite(site.retained_bytes, i, site));
+      case VerdictKind::kUnboundedGrowth:
+        if (GrowsMaterially(site, detectable, reference)) candidates.push_back(OfSite(rate, i, site));
         break;
+      case VerdictKind::kInconclusive: {
+        const bool grows = GrowsMaterially(site, detectable, reference);
+        if (!grows && !material) break;
+        Candidate candidate = OfSite(site.retained_bytes, i, site);
+        if (grows && !candidate.verdict.rate_bytes_per_step) {
+          candidate.verdict.rate_bytes_per_step = site.growth_bytes_per_step;
+          candidate.component.rate_bytes_per_step = site.growth_bytes_per_step;
+        }
+        candidates.push_back(std::move(candidate));
+        break;
+      }
       case VerdictKind::kWarmupInProgress:
-        if (material) candidates.push_back(OfSite(site.retained_bytes, i, site));
-        break;
       case VerdictKind::kCacheFill:
       case VerdictKind::kWarmupComplete:
       case VerdictKind::kSpikeRetained:
@@ -78,28 +100,108 @@ void AddSites(std::span<const SiteFinding> sites, double reference, std::vector<
   }
 }
 
-void AddWorkers(const ProcessSeries& process, double reference, std::vector<Candidate>& candidates) {
-  const WorkerCopies copies = MostAtOnce(process.workers);
-  const double private_growth = copies.private_growth_bytes;
-  const double of_data = private_growth * (1 - process.share_copied_of_imports);
-  if (of_data <= kProcessMaterial * reference || copies.heap_growth_bytes >= 0.3 * private_growth) return;
+void AddWorkers(const MeasuredProcess& measured, std::vector<Candidate>& candidates) {
+  if (measured.worker_growth_bytes <= 0) return;
   Verdict verdict;
   verdict.kind = VerdictKind::kWorkerDuplication;
   verdict.why = "private memory of forked workers grows, their own heaps do not";
-  verdict.evidence.worker_private_growth_bytes = private_growth;
-  verdict.evidence.worker_heap_growth_bytes = copies.heap_growth_bytes;
-  verdict.evidence.worker_bound_bytes = copies.bound_bytes;
-  candidates.push_back(OfProcess(private_growth, std::move(verdict), private_growth));
+  verdict.evidence.worker_private_growth_bytes = measured.worker_growth_bytes;
+  verdict.evidence.worker_heap_growth_bytes = measured.worker_heap_growth_bytes;
+  verdict.evidence.worker_bound_bytes = measured.worker_bound_bytes;
+  candidates.push_back(
+      OfProcess(measured.worker_growth_bytes, std::move(verdict), measured.worker_growth_bytes));
+}
+
+// Fragmentation, or the line whose blocks hold the heap open.
+void AddGap(std::span<const SiteFinding> sites, const ProcessFacts& facts,
+            std::vector<Candidate>& candidates) {
+  const OverheadFact& gap = facts.gap;
+  // What is not there now cannot be what grows: the highest live level has caught up with it.
+  const bool is_there = gap.bytes > kProcessMaterial * facts.reference_bytes;
+  if (gap.growth != Growth::kGrowing || gap.slope.value <= 0 || !is_there) return;
+  const double of_sites = GrowthOfSites(sites);
+  Verdict verdict = GrowingOverhead(VerdictKind::kFragmentation, gap.slope,
+                                    "the allocator holds ever more than was live at once");
+  verdict.evidence.slack_bytes = gap.bytes;
+  verdict.evidence.sites_growth_bytes_per_step = of_sites;
+  candidates.push_back(OfProcess(gap.slope.value, verdict, gap.bytes));
+  const std::optional<size_t> pinning = WhoPinsTheHeap(sites);
+  if (!pinning || GrowsWithoutEnd(sites[*pinning].verdict.kind)) return;
+  const SiteFinding& site = sites[*pinning];
+  verdict.kind = VerdictKind::kUnboundedGrowth;
+  verdict.why = "blocks that stay hold the heap open: the allocator's holes grow around them";
+  verdict.evidence.retained_bytes = site.kept_in_steps_bytes;
+  verdict.evidence.maturity_steps = site.verdict.evidence.maturity_steps;
+  Candidate candidate = OfProcess(gap.slope.value, std::move(verdict), gap.bytes);
+  candidate.component.site = pinning;
+  candidates.push_back(std::move(candidate));
+}
+
+// What the rules of honesty leave of an all-clear.
+Verdict AllClearOf(std::span<const SiteFinding> sites, const ProcessFacts& facts) {
+  AllClear all_clear = JudgeAllClear(sites, facts);
+  if (all_clear.instead) return *std::move(all_clear.instead);
+  Verdict steady;
+  steady.kind = VerdictKind::kSteady;
+  steady.why = "no site retains anything material, and nothing grows outside the sites";
+  if (all_clear.detectable_bytes_per_step > 0)
+    steady.detectable_bytes_per_step = all_clear.detectable_bytes_per_step;
+  double kept = 0;
+  for (const SiteFinding& site : sites) {
+    if (RemainsKept(site.verdict.kind)) kept += site.retained_bytes;
+  }
+  if (kept >= kWorthNamingBytes) steady.evidence.retained_bytes = kept;
+  return steady;
 }
 
 }  // namespace
 
+bool RemainsKept(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::kSteady:
+    case VerdictKind::kSpikeRecovered:
+    case VerdictKind::kAllocatorRetention:
+      return false;
+    default:
+      return true;
+  }
+}
+
 double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict) {
+  // What turns over at a level is kept as a whole, though each object dies.
+  if (verdict.kind == VerdictKind::kWarmupComplete && verdict.evidence.mean_life_steps)
+    return verdict.evidence.retained_bytes.value_or(0);
   const int64_t horizon =
       std::max<int64_t>(1, static_cast<int64_t>(verdict.evidence.maturity_steps.value_or(1)));
   const int64_t mature = std::max<int64_t>(1, site.buckets() - horizon);
   if (site.buckets() < 1) return 0;
   return Sum(Values(site.surv_bytes).subspan(1, std::min(mature, site.buckets())));
+}
+
+Estimate RecentRetention(const series::SiteSeries& site, const Verdict& verdict) {
+  const int64_t horizon = static_cast<int64_t>(verdict.evidence.maturity_steps.value_or(1));
+  const int64_t mature =
+      std::clamp<int64_t>(site.buckets() - horizon, 0, std::max<int64_t>(0, site.buckets()));
+  if (mature < 2) return {0, std::nullopt};
+  const size_t begin = static_cast<size_t>(1 + 2 * mature / 3);
+  const size_t length = static_cast<size_t>(mature) + 1 - begin;
+  double variance = 0;
+  if (!site.surv_variance.empty()) {
+    variance =
+        Sum(Values(site.surv_variance).subspan(begin, length)) / (static_cast<double>(length) * length);
+  }
+  const MeanInterval rate =
+      BatchInterval(Values(site.surv_bytes).subspan(begin, length), kRateBatches, variance);
+  return {rate.mean, Interval{rate.low, rate.high}};
+}
+
+SiteFinding FindingOf(const series::SiteSeries& site, Verdict verdict, Estimate growth_bytes_per_step) {
+  SiteFinding finding;
+  finding.retained_bytes = RetainedBytes(site, verdict);
+  finding.growth_bytes_per_step = growth_bytes_per_step;
+  if (site.buckets() >= 1) finding.kept_in_steps_bytes = Sum(Values(site.surv_bytes).subspan(1));
+  finding.verdict = std::move(verdict);
+  return finding;
 }
 
 RunContext WithReference(const RunContext& run, const ProcessSeries& process) {
@@ -110,111 +212,61 @@ RunContext WithReference(const RunContext& run, const ProcessSeries& process) {
   return with;
 }
 
-OverheadTrend JudgeOverhead(Values step, Values bytes, const RunContext& run) {
-  OverheadTrend trend;
-  const size_t n = step.size();
-  if (n < 4) return trend;
-  RunContext bare = run;
-  bare.epoch_steps.reset();
-  bare.events.clear();
-  // Keep the level positive and comparable to the process.
-  const double offset = std::max(0.0, -Min(bytes)) + run.reference_bytes * 0.5;
-  series::MemoryCurve curve;
-  curve.step.assign(step.begin(), step.end());
-  for (double b : bytes) curve.bytes.push_back(b + offset);
-  const VerdictKind kind = ClassifyCurve(curve, bare).kind;
-
-  const size_t third = n / 3;
-  trend.slope = RobustSlope(step.subspan(third), bytes.subspan(third));
-  const double gain = trend.slope.value * (step.back() - step[third]);
-  const size_t last = 2 * n / 3;
-  const Slope last_third = RobustSlope(step.subspan(last), bytes.subspan(last));
-  const bool ending = last_third.high < 0.3 * trend.slope.value;
-  if (trend.slope.low > 0 && gain > 0.02 * run.reference_bytes && !ending) {
-    trend.growth = Growth::kGrowing;
-  } else if (kind == VerdictKind::kWarmupInProgress) {
-    trend.growth = Growth::kSlowing;
-  } else if (kind == VerdictKind::kWarmupComplete || kind == VerdictKind::kCacheFill ||
-             kind == VerdictKind::kSpikeRetained) {
-    trend.growth = Growth::kStopped;
-  }
-  return trend;
-}
-
-ProcessVerdict ClassifyProcess(std::span<const SiteFinding> sites, const ProcessSeries& process,
-                               const RunContext& run) {
-  const double reference = run.reference_bytes;
-  std::vector<Candidate> candidates;
-  AddSites(sites, reference, candidates);
-  AddWorkers(process, reference, candidates);
-
+ProcessVerdict DecideHeadline(std::span<const SiteFinding> sites, const MeasuredProcess& measured) {
+  const ProcessFacts& facts = measured.facts;
   ProcessVerdict result;
-  std::vector<double> step, beyond_peak, outside, slack;
-  double highest_live = 0;
-  const bool has_held = process.held.size() == process.step.size();
-  for (size_t i = 0; i < process.step.size() && has_held; ++i) {
-    highest_live = std::max(highest_live, process.live_peak[i]);
-    slack.push_back(process.held[i] - process.live[i]);
-    if (process.step[i] < 1) continue;
-    step.push_back(process.step[i]);
-    beyond_peak.push_back(std::max(process.held[i] - highest_live, 0.0));
-    // Below zero, the allocator holds pages that were never touched: touching them is no growth outside it.
-    outside.push_back(std::max(process.rss[i] - process.held[i], 0.0));
+  result.allocator_gap = facts.gap.growth;
+  result.outside_allocator = facts.outside.growth;
+  result.resident = facts.resident.slope;
+
+  std::vector<Candidate> candidates;
+  AddSites(sites, facts, candidates);
+  AddWorkers(measured, candidates);
+  AddGap(sites, facts, candidates);
+  if (facts.outside.growth == Growth::kGrowing) {
+    candidates.push_back(OfProcess(facts.outside.slope.value,
+                                   GrowingOverhead(VerdictKind::kUntracedGrowth, facts.outside.slope,
+                                                   "resident memory grows outside the allocator"),
+                                   facts.outside.bytes));
+  } else if (auto unexplained =
+                 JudgeUnexplained(facts.unexplained, DetectableAtSites(sites), facts.reference_bytes)) {
+    candidates.push_back(
+        OfProcess(facts.unexplained.slope.value, *std::move(unexplained), facts.unexplained.rise));
   }
-  if (!step.empty()) {
-    const OverheadTrend gap = JudgeOverhead(step, beyond_peak, run);
-    const OverheadTrend untraced = JudgeOverhead(step, outside, run);
-    result.allocator_gap = gap.growth;
-    result.outside_allocator = untraced.growth;
-    if (gap.growth == Growth::kGrowing) {
-      Verdict verdict = GrowingOverhead(VerdictKind::kFragmentation, gap.slope,
-                                        "the allocator holds ever more than was live at once");
-      verdict.evidence.slack_bytes = beyond_peak.back();
-      candidates.push_back(OfProcess(gap.slope.value, std::move(verdict), beyond_peak.back()));
-    }
-    if (untraced.growth == Growth::kGrowing) {
-      candidates.push_back(OfProcess(untraced.slope.value,
-                                     GrowingOverhead(VerdictKind::kUntracedGrowth, untraced.slope,
-                                                     "resident memory grows outside the allocator"),
-                                     outside.back()));
-    }
-    const size_t n = slack.size();
-    const size_t last = std::min(n, std::max<size_t>(3, n / 10));
-    const size_t early_end = std::min(n, std::max<size_t>(4, n / 20));
-    const double now = Median(Values(slack).last(last));
-    const double early = n > 1 ? Median(Values(slack).subspan(1, early_end - 1)) : now;
-    const bool has_risen = now > 0.08 * reference && now > 1.5 * early + 0.02 * reference;
-    const bool has_ended = gap.growth == Growth::kStopped || gap.growth == Growth::kSlowing;
-    if (has_risen || (has_ended && beyond_peak.back() > kProcessMaterial * reference)) {
-      Verdict verdict;
-      verdict.kind = VerdictKind::kAllocatorRetention;
-      verdict.why = "the allocator keeps the mark of an earlier peak";
-      verdict.evidence.slack_bytes = now;
-      candidates.push_back(OfProcess(now, std::move(verdict), now));
-    }
+  if (measured.keeps_old_peak) {
+    Verdict verdict;
+    verdict.kind = VerdictKind::kAllocatorRetention;
+    verdict.why = "the allocator keeps the mark of an earlier peak";
+    verdict.evidence.slack_bytes = measured.slack_bytes;
+    candidates.push_back(OfProcess(measured.slack_bytes, std::move(verdict), measured.slack_bytes));
   }
-  Verdict steady;
-  steady.kind = VerdictKind::kSteady;
-  steady.why = "no site retains anything material, and nothing grows outside the sites";
-  for (const SiteFinding& site : sites) {  // a leak must be seen at the site that has it
-    const auto& detectable = site.verdict.detectable_bytes_per_step;
-    if (detectable && *detectable > steady.detectable_bytes_per_step.value_or(0)) {
-      steady.detectable_bytes_per_step = detectable;
-    }
-  }
-  candidates.push_back(OfProcess(0, std::move(steady), 0));
+  Verdict all_clear = AllClearOf(sites, facts);
+  const bool is_refused = all_clear.kind == VerdictKind::kInconclusive;
+  const double detectable = all_clear.detectable_bytes_per_step.value_or(0);
+  candidates.push_back(OfProcess(0, std::move(all_clear), 0));
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    const int rank_a = SeverityRank(a.component.kind);
-    const int rank_b = SeverityRank(b.component.kind);
+    const int rank_a = RankOf(a);
+    const int rank_b = RankOf(b);
     return rank_a != rank_b ? rank_a < rank_b : a.size > b.size;
   });
+  if (!is_refused && candidates.front().verdict.detectable_bytes_per_step)
+    candidates.front().verdict.detectable_bytes_per_step =
+        detectable;  // of the process, not of the best site
   result.headline = candidates.front().verdict;
   result.headline_site = candidates.front().component.site;
   for (Candidate& candidate : candidates) {
-    if (candidate.component.kind == VerdictKind::kSteady && candidates.size() > 1) continue;
+    const bool says_nothing = candidate.component.kind == VerdictKind::kSteady || IsRefusal(candidate);
+    if (says_nothing && candidates.size() > 1 && &candidate != &candidates.front()) continue;
     result.components.push_back(std::move(candidate.component));
   }
   return result;
+}
+
+ProcessVerdict ClassifyProcess(std::span<const SiteFinding> sites, const ProcessSeries& process,
+                               const RunContext& run, std::vector<std::string> not_covered) {
+  MeasuredProcess measured = MeasureProcess(process, run);
+  measured.facts.not_covered = std::move(not_covered);
+  return DecideHeadline(sites, measured);
 }
 
 }  // namespace plateau::verdict

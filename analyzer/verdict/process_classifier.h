@@ -1,9 +1,8 @@
 // The verdict on a whole process (or one pool): its sites, plus what its memory does outside them.
 //
-// The headline is the most severe material component: leak and staircase before fragmentation and untraced
-// growth, before an undecided site, before workers' copies, before warm-up, before what has already ended.
-// Every other component is listed with its bytes. Growth that no site retains is named as such and never
-// blamed on a site. Pure and deterministic.
+// The headline is the most severe component in the order of HeadlineRank() (honesty.h), which also says when an
+// all-clear may be given. Every other component is listed with its bytes. Growth that no site retains is named
+// as such and never blamed on a site. Pure and deterministic.
 #ifndef PLATEAU_ANALYZER_VERDICT_PROCESS_CLASSIFIER_H_
 #define PLATEAU_ANALYZER_VERDICT_PROCESS_CLASSIFIER_H_
 
@@ -15,16 +14,12 @@
 #include "analyzer/series/process_series.h"
 #include "analyzer/series/run_context.h"
 #include "analyzer/series/site_series.h"
+#include "analyzer/verdict/honesty.h"
+#include "analyzer/verdict/measured_process.h"
 #include "analyzer/verdict/method/curve_reading.h"
 #include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {
-
-// What is known about one site when the process is judged.
-struct SiteFinding {
-  Verdict verdict;
-  double retained_bytes = 0;  // survivors old enough to count
-};
 
 struct Component {
   VerdictKind kind = VerdictKind::kSteady;
@@ -40,7 +35,11 @@ struct ProcessVerdict {
   std::vector<Component> components;         // most severe first; the headline is the first
   Growth allocator_gap = Growth::kFlat;      // held beyond what was ever live at once
   Growth outside_allocator = Growth::kFlat;  // resident beyond what the allocator holds
+  Slope resident;                            // of resident memory, over the last two thirds
 };
+
+// True of a site whose verdict says that something born in the steps is still held.
+bool RemainsKept(VerdictKind kind);
 
 // The bytes of `site` that count as retained under `verdict`.
 double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict);
@@ -49,16 +48,18 @@ double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict);
 // of the known and the seen peak.
 series::RunContext WithReference(const series::RunContext& run, const series::ProcessSeries& process);
 
-// `run` must come from WithReference().
-ProcessVerdict ClassifyProcess(std::span<const SiteFinding> sites, const series::ProcessSeries& process,
-                               const series::RunContext& run);
+// A finding with everything the honesty rules ask for.
+SiteFinding FindingOf(const series::SiteSeries& site, Verdict verdict, Estimate growth_bytes_per_step);
 
-// Does an overhead curve grow? An overhead is not data, so the first pass is no excuse for it.
-struct OverheadTrend {
-  Growth growth = Growth::kFlat;
-  Slope slope;  // over the last two thirds
-};
-OverheadTrend JudgeOverhead(Values step, Values bytes, const series::RunContext& run);
+// What a site keeps per step lately, whatever its verdict: its last third.
+Estimate RecentRetention(const series::SiteSeries& site, const Verdict& verdict);
+
+// `run` must come from WithReference(). `not_covered` says what of the process was not recorded.
+ProcessVerdict ClassifyProcess(std::span<const SiteFinding> sites, const series::ProcessSeries& process,
+                               const series::RunContext& run, std::vector<std::string> not_covered = {});
+
+// The same when the series have been read.
+ProcessVerdict DecideHeadline(std::span<const SiteFinding> sites, const MeasuredProcess& measured);
 
 }  // namespace plateau::verdict
 

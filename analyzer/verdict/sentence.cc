@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analyzer/verdict/honesty.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
@@ -46,11 +47,32 @@ std::string StepRange(const Forecast::IfLeak& leak) {
   return first == last ? "" : " (" + NumberText(first) + "-" + NumberText(last) + ")";
 }
 
-std::string LimitText(const RunContext& run, const Forecast& forecast) {
+// "The machine's 23.4 GiB are": whose limit it is, and how large.
+std::string LimitName(const RunContext& run, bool begins_sentence) {
+  if (run.limit_bytes.value_or(0) <= 0) return begins_sentence ? "The limit is" : "the limit is";
+  const std::string size = BytesText(*run.limit_bytes);
+  const std::string the = begins_sentence ? "The " : "the ";
+  switch (run.limit_source) {
+    case series::LimitSource::kCgroup:
+      return the + "cgroup's limit of " + size + " is";
+    case series::LimitSource::kMachine:
+      return the + "machine's " + size + " are";
+    case series::LimitSource::kGiven:
+      break;
+  }
+  return the + "limit of " + size + " is";
+}
+
+std::string LimitText(const RunContext& run, const Verdict& v) {
+  const Forecast& forecast = v.forecast;
   if (!forecast.if_leak || !forecast.if_leak->oom_step) return "";
   const Forecast::IfLeak& leak = *forecast.if_leak;
-  std::string out =
-      " The limit is reached at step " + NumberText(std::round(*leak.oom_step)) + StepRange(leak);
+  std::string out;
+  if (v.evidence.resident_growth_bytes_per_step) {
+    out += " Resident memory grows by " + RateText(*v.evidence.resident_growth_bytes_per_step) + " with it.";
+  }
+  out += " " + LimitName(run, true) + " reached at step " + NumberText(std::round(*leak.oom_step)) +
+         StepRange(leak);
   out += TimeText(run, *leak.oom_step - static_cast<double>(run.steps * run.bucket_steps)) + ".";
   if (forecast.outcome == Outcome::kSafeInThisRun) out += " The planned run ends before that.";
   return out;
@@ -73,6 +95,11 @@ std::string Steady(const Verdict& v) {
   }
   if (e.from_log_only) return "No growth." + SeenText(v);
   std::string out = "No retention.";
+  if (e.retained_bytes && *e.retained_bytes > 0 && !e.maturity_steps) {  // of a process: what sites have kept
+    out = "Nothing grows. " + BytesText(*e.retained_bytes) + " stay from earlier";
+    if (!e.largest_kept.empty()) out += ", most of it at " + e.largest_kept;
+    out += ".";
+  }
   if (e.maturity_steps) out += " Objects live at most " + CountText(*e.maturity_steps, "step") + ".";
   if (e.cycle_amplitude_bytes) {
     out += " The level rises by " + BytesText(*e.cycle_amplitude_bytes) +
@@ -83,6 +110,12 @@ std::string Steady(const Verdict& v) {
 
 std::string WarmupComplete(const Verdict& v) {
   const Evidence& e = v.evidence;
+  if (v.plateau_bytes && e.mean_life_steps) {
+    return "Filled up to " + BytesText(e.retained_bytes.value_or(0)) + " by step " +
+           NumberText(std::round(v.by_step.value_or(0))) +
+           " and has been level since: objects live long (about " + CountText(*e.mean_life_steps, "step") +
+           ") and die as fast as they are born.";
+  }
   std::string out = "Grew";
   const double amount = e.from_log_only ? e.rise_bytes.value_or(0) : e.retained_bytes.value_or(0);
   if (amount > 0) out += " by " + BytesText(amount);
@@ -134,7 +167,11 @@ std::string CacheFill(const RunContext& run, const Verdict& v) {
     out += " It will end at about " + EstimateText(*v.plateau_bytes, BytesText) +
            " when all examples have been seen.";
   }
-  if (e.examples_that_fit) {
+  if (e.double_data_bytes) out += " Twice the data would need " + BytesText(*e.double_data_bytes) + ".";
+  if (e.examples_that_fit && run.limit_bytes && !e.from_log_only) {
+    out += " " + LimitName(run, true) + " full at about " + NumberText(std::round(*e.examples_that_fit)) +
+           " examples.";
+  } else if (e.examples_that_fit) {
     out += " With this limit memory runs out at about " + NumberText(std::round(*e.examples_that_fit)) +
            " examples.";
   }
@@ -158,13 +195,54 @@ std::string Leak(const RunContext& run, const Verdict& v) {
   if (v.onset_step && *v.onset_step > 1) out += "; since step " + NumberText(std::round(*v.onset_step));
   out += ".";
   if (!e.component.empty()) out += " Beside it, " + e.component + ".";
-  out += LimitText(run, v.forecast);
+  out += LimitText(run, v);
   out +=
       e.from_log_only
           ? " Unconfirmed: a memory log cannot tell a leak from fragmentation or mapped files; a trace can."
           : " If this is a cache with a larger capacity than it holds now, that cannot be told from a leak "
             "yet.";
   return out;
+}
+
+// What a cache would have to hold if it were one, and what its misses say.
+std::string AsCache(const Evidence& e) {
+  std::string out = " No pass over data was seen, so a cache that is not full yet cannot be excluded";
+  if (e.entries && *e.entries >= 1) {
+    out += ": it would hold more than " + NumberText(std::round(*e.entries)) +
+           (IsOne(*e.entries) ? " entry" : " entries");
+    if (e.retained_bytes) out += " (" + BytesText(*e.retained_bytes) + ")";
+  }
+  out += ".";
+  if (e.cache_entries && e.cache_entries_interval) {
+    out += " If it is filled by random draws, its misses say that it ends near " +
+           NumberText(std::round(*e.cache_entries)) + " entries (" +
+           NumberText(std::round(e.cache_entries_interval->low)) + " to " +
+           NumberText(std::round(e.cache_entries_interval->high)) + ").";
+  } else if (e.cache_entries && e.entries && *e.cache_entries > *e.entries) {
+    out += " Filled by random draws it would have more than " + NumberText(std::round(*e.cache_entries)) +
+           ", for no draw was a hit.";
+  }
+  return out;
+}
+
+std::string UnboundedGrowth(const RunContext& run, const Verdict& v) {
+  const Evidence& e = v.evidence;
+  const std::string rate = v.rate_bytes_per_step ? EstimateText(*v.rate_bytes_per_step, RateText) : "";
+  if (e.slack_bytes) {  // the holes of the heap grow around what stays
+    return "Grows by " + rate + ", and nothing has ended it: blocks that stay" +
+           (e.largest_kept.empty() ? "" : ", most of them made at " + e.largest_kept + ",") +
+           " hold the heap open. The allocator holds " + BytesText(*e.slack_bytes) +
+           " more than was ever live at once, in holes around them; the blocks themselves are " +
+           BytesText(e.retained_bytes.value_or(0)) + "." + LimitText(run, v);
+  }
+  std::string out = "Grows by " + rate;
+  const double steps = static_cast<double>(run.steps * run.bucket_steps);
+  if (v.onset_step) {
+    out += " since step " + NumberText(std::round(*v.onset_step));
+  } else if (steps > 0) {
+    out += " in all " + CountText(steps, "step");
+  }
+  return out + ", and nothing has ended it." + AsCache(e) + LimitText(run, v);
 }
 
 // What kind of event retained something, as one calls it.
@@ -175,14 +253,16 @@ std::string EventText(const std::string& event) {
   return event;
 }
 
-std::string Staircase(const Verdict& v) {
+std::string Staircase(const RunContext& run, const Verdict& v) {
   const Evidence& e = v.evidence;
   std::string out = "Every " + EventText(e.event) + " keeps " + BytesText(e.per_event_bytes.value_or(0));
   if (e.events_retaining && e.event_count) {
     out += " (" + std::to_string(*e.events_retaining) + " of " + std::to_string(*e.event_count) + ")";
   }
   if (e.period_steps) out += ", about every " + NumberText(std::round(*e.period_steps)) + " steps";
-  return out + ".";
+  out += ".";
+  if (!e.component.empty()) out += " Beside it, " + e.component + ".";
+  return out + LimitText(run, v);
 }
 
 std::string Inconclusive(const RunContext& run, const Verdict& v) {
@@ -195,8 +275,8 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
   }
   if (v.forecast.if_leak && v.forecast.if_leak->oom_step) {
     const Forecast::IfLeak& leak = *v.forecast.if_leak;
-    out += " If it is a leak, the limit is reached at step " + NumberText(std::round(*leak.oom_step)) +
-           StepRange(leak) + ".";
+    out += " If it is a leak, " + LimitName(run, false) + " reached at step " +
+           NumberText(std::round(*leak.oom_step)) + StepRange(leak) + ".";
   }
   switch (v.forecast.outcome) {
     case Outcome::kOomEitherWay:
@@ -213,6 +293,10 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
   }
   if (v.reason == Reason::kEpochUnknown) {
     out += " The epoch length decides: give it with --epoch-steps, or run past the end of the first epoch.";
+  } else if (v.reason == Reason::kUnexplainedGrowth) {
+    out +=
+        " The ledger says how much; an allocator of its own or a driver inside the process is the usual "
+        "cause.";
   } else if (v.needs_events && v.needs_steps) {
     out += " About " + CountText(*v.needs_steps, "more step") + " (" +
            CountText(*v.needs_events, "more event") + ") " +
@@ -234,6 +318,15 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
   return out;
 }
 
+// Whether call sites explain the holes: said only when what they keep is known, and then as it is.
+std::string WhoseHoles(const Verdict& v) {
+  const std::optional<double>& of_sites = v.evidence.sites_growth_bytes_per_step;
+  if (!of_sites) return "";
+  if (NoSiteExplains(*of_sites, v.rate_bytes_per_step->value)) return " No call site retains it.";
+  return " Call sites keep " + RateText(*of_sites) +
+         " beside it, and what they keep may hold the holes open.";
+}
+
 std::string Sentence(const RunContext& run, const Verdict& v) {
   const Evidence& e = v.evidence;
   switch (v.kind) {
@@ -249,7 +342,9 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
     case VerdictKind::kSlowLeak:
       return Leak(run, v);
     case VerdictKind::kStaircase:
-      return Staircase(v);
+      return Staircase(run, v);
+    case VerdictKind::kUnboundedGrowth:
+      return UnboundedGrowth(run, v);
     case VerdictKind::kSpikeRecovered:
       return "Evaluation or checkpointing needs " + BytesText(e.spike_bytes.value_or(0)) +
              " more for a moment and returns it; budget for the peak." + SeenText(v);
@@ -259,7 +354,7 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
     case VerdictKind::kFragmentation:
       return "The allocator holds " + BytesText(e.slack_bytes.value_or(0)) +
              " more than was ever live at once, growing by " +
-             EstimateText(*v.rate_bytes_per_step, RateText) + ". No call site retains it.";
+             EstimateText(*v.rate_bytes_per_step, RateText) + "." + WhoseHoles(v) + LimitText(run, v);
     case VerdictKind::kAllocatorRetention:
       return "Resident memory keeps the mark of an earlier peak: " + BytesText(e.slack_bytes.value_or(0)) +
              " are held and not live. Not growing.";
@@ -271,7 +366,7 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
               ? "memory taken directly from the system (a driver, mmap, another allocator)"
               : "mapped files, shared memory, a driver, or direct mmap";
       return "Grows by " + EstimateText(*v.rate_bytes_per_step, RateText) +
-             " outside the allocator: " + kind + ". No call site is to blame.";
+             " outside the allocator: " + kind + ". No call site is to blame." + LimitText(run, v);
     }
     case VerdictKind::kWorkerDuplication:
       return "Workers copy the parent's pages when they write to them: " +
@@ -311,6 +406,7 @@ std::string InUnits(const std::string& text, std::string_view unit) {
 void Explain(const RunContext& run, Verdict* verdict) {
   verdict->sentence = Sentence(run, *verdict);
   if (run.unit == series::StepUnit::kBatch) verdict->sentence = InUnits(verdict->sentence, "batch");
+  if (run.unit == series::StepUnit::kRound) verdict->sentence = InUnits(verdict->sentence, "round");
 }
 
 std::string NextStep(const Verdict& verdict) {
@@ -318,6 +414,10 @@ std::string NextStep(const Verdict& verdict) {
     case VerdictKind::kLeak:
     case VerdictKind::kSlowLeak:
       return "Look at what keeps the objects of this call site alive: a list, a graph, a closure.";
+    case VerdictKind::kUnboundedGrowth:
+      return "Look at what keeps the objects of this call site alive. If it is a cache, give it a bound; if "
+             "the "
+             "program makes passes over data, say how long one is with --epoch-steps.";
     case VerdictKind::kStaircase:
       return "Look at what an evaluation or checkpoint leaves behind at this call site.";
     case VerdictKind::kFragmentation:
@@ -330,6 +430,9 @@ std::string NextStep(const Verdict& verdict) {
       return "Keep the data set in arrays instead of Python lists, or use fewer workers.";
     case VerdictKind::kInconclusive:
       if (verdict.reason == Reason::kEpochUnknown) return "Give the epoch length with --epoch-steps.";
+      if (verdict.reason == Reason::kUnexplainedGrowth)
+        return "Look for an allocator or a driver that maps memory by itself, and see the ledger.";
+      if (verdict.reason == Reason::kNotCovered) return "Record again, so that nothing is left out.";
       if (verdict.reason == Reason::kNoSteps)
         return "Mark the steps with plateau_step() (plateau/mark.h) or plateau_trace.mark in Python, if "
                "there are "

@@ -74,23 +74,6 @@ std::vector<PoolContext> MakePools(const AnalysisInput& input) {
   return pools;
 }
 
-// What a site keeps per step lately, whatever its verdict.
-Estimate RecentRetention(const SiteSeries& site, const Verdict& verdict_in_buckets) {
-  const int64_t horizon = static_cast<int64_t>(verdict_in_buckets.evidence.maturity_steps.value_or(1));
-  const int64_t mature =
-      std::clamp<int64_t>(site.buckets() - horizon, 0, std::max<int64_t>(0, site.buckets()));
-  if (mature < 2) return {0, std::nullopt};
-  const size_t begin = static_cast<size_t>(1 + 2 * mature / 3);
-  const size_t length = static_cast<size_t>(mature) + 1 - begin;
-  double variance = 0;
-  if (!site.surv_variance.empty()) {
-    variance =
-        Sum(Values(site.surv_variance).subspan(begin, length)) / (static_cast<double>(length) * length);
-  }
-  const MeanInterval rate = BatchInterval(Values(site.surv_bytes).subspan(begin, length), 12, variance);
-  return {rate.mean, Interval{rate.low, rate.high}};
-}
-
 }  // namespace
 
 SiteJudging::SiteJudging(const AnalysisInput* input) : input_(*input) {
@@ -126,7 +109,8 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
   input_.sites->Load(site, series);
   SiteAnalysis& out = judged_.sites[site];
   Verdict in_buckets = ClassifySite(*series, pool.run_in_buckets);
-  out.retained_bytes = RetainedBytes(*series, in_buckets);
+  SiteFinding finding = FindingOf(*series, in_buckets, {});
+  out.retained_bytes = finding.retained_bytes;
   out.growth_bytes_per_step = RecentRetention(*series, in_buckets);
   out.growth_bytes_per_step.value /= width;
   if (auto& interval = out.growth_bytes_per_step.interval) {
@@ -136,7 +120,9 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
   out.verdict = FromBuckets(std::move(in_buckets), width);
   if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
   Explain(pool.run, &out.verdict);
-  pool.findings[place.finding] = {out.verdict, out.retained_bytes};
+  finding.verdict = out.verdict;
+  finding.growth_bytes_per_step = out.growth_bytes_per_step;
+  pool.findings[place.finding] = std::move(finding);
   if (!pool.run.CountsSteps()) {
     out.verdict = WithoutSteps(pool.run, out.verdict);
     out.growth_bytes_per_step = {};

@@ -1,5 +1,6 @@
 #include "analyzer/verdict/time_story.h"
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -49,6 +50,40 @@ std::string StoryOfTime(const RunContext& run, const Verdict& v) {
   return out + ".";
 }
 
+// What grew to the end by such a clock, in the only units that it has.
+std::string GrowthByTime(const RunContext& run, const Verdict& v) {
+  const double slice_seconds = run.seconds_per_step.value_or(0);
+  const double rate = v.rate_bytes_per_step ? v.rate_bytes_per_step->value : 0;
+  std::string out = "Grew to the end of the run";
+  if (slice_seconds > 0 && rate > 0) out += ", by " + BytesText(rate / slice_seconds) + "/s";
+  if (run.allocated_bytes_per_step > 0 && rate > 0) {
+    constexpr double kGiB = 1024.0 * 1024 * 1024;
+    out += ", " + BytesText(rate / run.allocated_bytes_per_step * kGiB) + " for each GiB that was allocated";
+  }
+  out +=
+      ", and nothing has ended it. No step or pass over data was seen, so a cache that is not full yet "
+      "cannot "
+      "be excluded";
+  if (v.evidence.entries.value_or(0) >= 1 && v.evidence.retained_bytes) {
+    out += ": it would hold more than " + NumberText(std::round(*v.evidence.entries)) + " entries (" +
+           BytesText(*v.evidence.retained_bytes) + ")";
+  }
+  out += ".";
+  const double left = run.limit_bytes.value_or(0) - run.level_now_bytes.value_or(0);
+  if (run.limit_bytes && left > 0 && rate > 0 && slice_seconds > 0) {
+    const double seconds = left / rate * slice_seconds;
+    char text[64];
+    std::snprintf(text, sizeof text, seconds < 7200 ? " about %.0f min" : " about %.1f h",
+                  seconds < 7200 ? seconds / 60 : seconds / 3600);
+    out += std::string(" At this pace ") +
+           (run.limit_source == series::LimitSource::kMachine  ? "the machine's "
+            : run.limit_source == series::LimitSource::kCgroup ? "the cgroup's "
+                                                               : "the limit of ") +
+           BytesText(*run.limit_bytes) + " are reached in" + text + ".";
+  }
+  return out;
+}
+
 }  // namespace
 
 Verdict WithoutSteps(const RunContext& run, const Verdict& by_time) {
@@ -64,6 +99,15 @@ Verdict WithoutSteps(const RunContext& run, const Verdict& by_time) {
   verdict.evidence.floor_bytes_per_step = 0;
   verdict.evidence.models.clear();
   verdict.evidence.post_models.clear();
+  verdict.evidence.sites_growth_bytes_per_step.reset();
+  verdict.evidence.resident_growth_bytes_per_step.reset();
+  if (GrowsWithoutEnd(by_time.kind)) {
+    verdict.kind = VerdictKind::kUnboundedGrowth;
+    verdict.reason = Reason::kNone;
+    verdict.why = "it grew to the end, by a clock that counts no steps";
+    verdict.sentence = GrowthByTime(run, by_time);
+    return verdict;
+  }
   verdict.sentence = "No training step was seen, so there is nothing to compare.";
   if (const std::string story = StoryOfTime(run, by_time); !story.empty())
     verdict.sentence += " By time: " + story;

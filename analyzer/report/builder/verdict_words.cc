@@ -12,6 +12,19 @@
 namespace plateau::report {
 namespace {
 
+std::string LimitWords(const series::RunContext& run) {
+  const std::string size = verdict::BytesText(run.limit_bytes.value_or(0));
+  switch (run.limit_source) {
+    case series::LimitSource::kCgroup:
+      return absl::StrCat("the cgroup's limit of ", size);
+    case series::LimitSource::kMachine:
+      return absl::StrCat("the machine's ", size);
+    case series::LimitSource::kGiven:
+      break;
+  }
+  return absl::StrCat("the memory limit of ", size);
+}
+
 std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunContext& run) {
   std::vector<Forecast> forecasts;
   const double rate = v.rate_bytes_per_step ? v.rate_bytes_per_step->value : 0;
@@ -33,12 +46,16 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
   }
   if (const auto& leak = v.forecast.if_leak; leak && leak->oom_step) {
     Forecast f = base;
-    f.label = "if it is a leak";
+    f.label = v.kind == verdict::VerdictKind::kInconclusive      ? "if it is a leak"
+              : v.kind == verdict::VerdictKind::kUnboundedGrowth ? "if it goes on"
+                                                                 : "at this rate";
+    if (v.evidence.resident_growth_bytes_per_step)
+      f.rate_bytes_per_step = *v.evidence.resident_growth_bytes_per_step;
     f.limit_step = leak->oom_step;
     if (leak->earliest_step && leak->latest_step)
       f.limit_step_interval = Interval{*leak->earliest_step, *leak->latest_step};
-    f.sentence =
-        absl::StrCat("reaches the memory limit near step ", verdict::NumberText(std::round(*leak->oom_step)));
+    f.sentence = absl::StrCat("reaches ", LimitWords(run), " near step ",
+                              verdict::NumberText(std::round(*leak->oom_step)));
     forecasts.push_back(f);
   }
   if (forecasts.empty() && v.plateau_bytes) {
@@ -58,7 +75,7 @@ std::string ClosestExcluded(const verdict::Verdict& v) {
   if (v.kind == verdict::VerdictKind::kInconclusive) return "";
   const verdict::ModelScore* closest = nullptr;
   for (const verdict::ModelScore& model : v.evidence.models) {
-    if (verdict::IsEndless(model.name) == verdict::IsLeak(v.kind)) continue;
+    if (verdict::IsEndless(model.name) == verdict::GrowsWithoutEnd(v.kind)) continue;
     if (closest == nullptr || model.delta_bic < closest->delta_bic) closest = &model;
   }
   if (closest == nullptr || closest->delta_bic < kStrongEvidence) return "";
@@ -89,6 +106,11 @@ std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& v) {
   add("mean_life_steps", v.evidence.mean_life_steps);
   add("live_bytes", v.evidence.live_bytes);
   add("slack_bytes", v.evidence.slack_bytes);
+  add("entries", v.evidence.entries);
+  add("cache_entries", v.evidence.cache_entries);
+  add("examples_that_fit", v.evidence.examples_that_fit);
+  add("double_data_bytes", v.evidence.double_data_bytes);
+  add("resident_growth_bytes_per_step", v.evidence.resident_growth_bytes_per_step);
   add("silent_steps", v.evidence.silent_steps);
   return numbers;
 }
@@ -107,6 +129,7 @@ Verdict ToReport(const verdict::Verdict& v, const series::RunContext& run) {
   out.detectable_bytes_per_step = v.detectable_bytes_per_step;
   out.needs_steps = v.needs_steps;
   out.limit_bytes = run.limit_bytes;
+  if (run.limit_bytes) out.limit_source = series::LimitSourceName(run.limit_source);
   if (const std::string next = verdict::NextStep(v); !next.empty()) out.next_steps.push_back(next);
   return out;
 }

@@ -43,6 +43,9 @@ Json EvidenceObject(const Evidence& e) {
   PutKnown(out, "per_example_bytes", e.per_example_bytes);
   PutKnown(out, "objects_per_example", e.objects_per_example);
   PutKnown(out, "examples_that_fit", e.examples_that_fit);
+  PutKnown(out, "double_data_bytes", e.double_data_bytes);
+  PutKnown(out, "entries", e.entries);
+  PutKnown(out, "cache_entries", e.cache_entries);
   PutKnown(out, "remaining_bytes", e.remaining_bytes);
   PutKnown(out, "fill_bytes_per_step", e.fill_bytes_per_step);
   PutKnown(out, "rise_bytes", e.rise_bytes);

@@ -87,6 +87,7 @@ RunContext ParseMeta(const Json& meta, const Defaults& defaults) {
   run.reference_bytes = OptionalNumber(meta, "ref_bytes", where).value_or(run.reference_bytes);
   run.sample_interval_bytes = OptionalNumber(meta, "sample_interval", where).value_or(0);
   run.lost_rate = OptionalNumber(meta, "lost_rate", where).value_or(0);
+  run.has_no_pass = OptionalNumber(meta, "no_pass", where).value_or(0) > 0;
   run.bucket_steps = static_cast<int64_t>(OptionalPositive(meta, "bucket_steps", where).value_or(1));
   if (IsGiven(meta, "unique_seen")) run.unique_seen = NumberArray(meta, "unique_seen", where, run.steps + 1);
   if (IsGiven(meta, "events")) {

@@ -29,10 +29,10 @@ CaseResult RunCase(const VerdictCase& verdict_case) {
       std::vector<SiteFinding> findings;
       for (const series::SiteSeries& site : verdict_case.sites) {
         Verdict verdict = ClassifySite(site, run);
-        const double retained = RetainedBytes(site, verdict);
+        const Estimate growth = verdict.rate_bytes_per_step.value_or(RecentRetention(site, verdict));
         Explain(run, &verdict);
         result.sites.push_back(verdict);
-        findings.push_back({std::move(verdict), retained});
+        findings.push_back(FindingOf(site, std::move(verdict), growth));
       }
       result.process = ClassifyProcess(findings, verdict_case.process, run);
       Explain(run, &result.process->headline);

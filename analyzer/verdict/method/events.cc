@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/verdict/method/thresholds.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
 namespace {
@@ -69,6 +70,24 @@ Verdict OneMoreEvent(Verdict verdict, std::string why) {
   return verdict;
 }
 
+// The first evaluation often leaves something of its own, and stairs may begin behind it. When all events but the
+// largest keep alike, what the largest kept more is taken out of `retained` and returned; else 0.
+double TakeOutOneOff(std::vector<double>& retained) {
+  const auto largest = std::max_element(retained.begin(), retained.end());
+  std::vector<double> rest(retained.begin(), largest);
+  rest.insert(rest.end(), largest + 1, retained.end());
+  if (rest.size() < kStairsBesideOneOff) return 0;
+  const double usual = Median(rest);
+  if (usual < kStairOfOneOff * *largest || *largest < kOneOffFactor * usual) return 0;
+  const size_t half = rest.size() / 2;
+  const bool goes_on = Mean(Values(rest).subspan(half)) >= kEvenStairs * Mean(Values(rest).first(half));
+  const auto keeping = std::count_if(rest.begin(), rest.end(), [&](double v) { return v > 0.5 * usual; });
+  if (!goes_on || static_cast<double>(keeping) < kEvenStairs * static_cast<double>(rest.size())) return 0;
+  const double more = *largest - usual;
+  *largest = usual;
+  return more;
+}
+
 std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Values all,
                                   const series::RunContext& run) {
   const int steps = static_cast<int>(mature.size());
@@ -93,6 +112,7 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
     retained.push_back(SumSteps(mature, w.first, w.last));
     starts.push_back(w.first);
   }
+  const double one_off = TakeOutOneOff(retained);
   const double most = Max(retained);
   std::vector<int> keeping;  // events that left memory behind
   std::vector<double> kept;
@@ -108,6 +128,9 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
   if (named.name == "epoch" && (retaining < 3 || events < 3)) return std::nullopt;
 
   Verdict verdict;
+  if (one_off > 0) {
+    verdict.evidence.component = "a one-off of " + BytesText(one_off) + " at one of them";
+  }
   verdict.evidence.event = named.name;
   verdict.evidence.event_count = events;
   verdict.evidence.events_retaining = retaining;
@@ -147,7 +170,11 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
   const double earlier = Mean(Values(kept).first(half));
   const double later = Mean(Values(kept).subspan(half));
   if (static_cast<double>(retaining) / events >= 0.6 && later >= 0.45 * earlier) {
-    verdict.rate_bytes_per_step = Estimate{Sum(retained) / steps, std::nullopt};
+    const double rate = Sum(retained) / steps;
+    const double error =
+        2 * StandardDeviation(retained) / std::sqrt(static_cast<double>(events)) / Mean(retained);
+    verdict.rate_bytes_per_step =
+        Estimate{rate, Interval{rate * std::max(0.0, 1 - error), rate * (1 + error)}};
     return Answer(verdict, VerdictKind::kStaircase, "every " + named.name + " keeps memory");
   }
   if (later < 0.45 * earlier) {

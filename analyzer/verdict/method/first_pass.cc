@@ -49,6 +49,19 @@ bool EvenOverPass(Values bytes, Values objects, double epoch) {
   return std::abs(centre - 0.5) <= tolerance && retaining / length >= 0.35;
 }
 
+// What more data would need: twice as much, and how many examples the limit has room for.
+void ScaleToData(const series::RunContext& run, Verdict* verdict) {
+  Evidence& e = verdict->evidence;
+  if (!run.level_now_bytes || !verdict->plateau_bytes) return;
+  const double left = std::max(0.0, verdict->plateau_bytes->value - e.retained_bytes.value_or(0));
+  const double level = *run.level_now_bytes + left;  // when all of the data has been seen
+  e.double_data_bytes = level + verdict->plateau_bytes->value;
+  const double limit = run.limit_bytes.value_or(0);
+  if (limit <= level || e.per_example_bytes.value_or(0) <= 0) return;
+  const double seen = verdict->plateau_bytes->value / *e.per_example_bytes;
+  e.examples_that_fit = seen + (limit - level) / *e.per_example_bytes;
+}
+
 }  // namespace
 
 Verdict FillOrWarmup(const SurvivorWindow& window, const RetentionState& full,
@@ -80,6 +93,7 @@ Verdict FillOrWarmup(const SurvivorWindow& window, const RetentionState& full,
       verdict.evidence.per_example_bytes = *verdict.evidence.retained_bytes / examples;
       verdict.evidence.objects_per_example = Sum(window.objects) / examples;
     }
+    ScaleToData(run, &verdict);
     return verdict;
   }
   verdict.kind = VerdictKind::kWarmupComplete;
@@ -144,6 +158,7 @@ std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunCo
     const double half = 2.2 * spread * std::sqrt(left + left * left / std::max(seen.back(), 1.0));
     verdict.plateau_bytes = Estimate{plateau, Interval{plateau - half, plateau + half}};
   }
+  ScaleToData(run, &verdict);
   return verdict;
 }
 

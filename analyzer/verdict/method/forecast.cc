@@ -40,6 +40,29 @@ Forecast MakeForecast(double level_bytes, const MeanInterval& rate, double step,
   return forecast;
 }
 
+void ForecastHeadline(const series::RunContext& run, const Slope& resident, Verdict& headline) {
+  const bool has_end =
+      headline.kind == VerdictKind::kUntracedGrowth && headline.evidence.untraced_kind == "file";
+  const bool grows = GrowsWithoutEnd(headline.kind) || headline.kind == VerdictKind::kFragmentation ||
+                     headline.kind == VerdictKind::kUntracedGrowth ||
+                     headline.kind == VerdictKind::kInconclusive;
+  if (!grows || has_end || !headline.rate_bytes_per_step || !run.level_now_bytes) return;
+  const Estimate& own = *headline.rate_bytes_per_step;
+  MeanInterval rate{own.value, own.value, own.value};
+  if (own.interval) rate = {own.value, own.interval->low, own.interval->high};
+  const bool resident_is_larger = resident.low > 0 && resident.value > kResidentLeads * rate.mean;
+  if (resident_is_larger) {
+    rate = {resident.value, resident.low, resident.high};
+    headline.evidence.resident_growth_bytes_per_step = resident.value;
+  }
+  if (rate.mean <= 0) return;
+  const Forecast forecast = MakeForecast(*run.level_now_bytes, rate, static_cast<double>(run.steps), run);
+  if (!forecast.if_leak) return;
+  headline.forecast.if_leak = forecast.if_leak;
+  if (forecast.outcome == Outcome::kSafeInThisRun || headline.forecast.outcome == Outcome::kSafeInThisRun)
+    headline.forecast.outcome = forecast.outcome;
+}
+
 double FloorRate(const series::RunContext& run) {
   const double steps = static_cast<double>(run.steps);
   const double planned = run.planned_steps.value_or(0);

@@ -12,6 +12,11 @@ namespace plateau::verdict {
 Forecast MakeForecast(double level_bytes, const MeanInterval& rate, double step,
                       const series::RunContext& run);
 
+// Gives a headline that grows its date: the step at which the limit is reached, from the larger of its own rate and
+// that of resident memory, which also grows by what an allocator loses around each block. `resident` is a slope of
+// the process; below zero or unsure, it says nothing.
+void ForecastHeadline(const series::RunContext& run, const Slope& resident, Verdict& headline);
+
 // Growth per step below which nothing is headlined: 1 % of the reference over the horizon.
 double FloorRate(const series::RunContext& run);
 

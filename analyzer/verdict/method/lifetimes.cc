@@ -82,6 +82,16 @@ Maturity FindMaturity(const SiteSeries& site, int steps, double floor_rate) {
   }
 }
 
+std::optional<int> FilledBy(Values live, double now, int steps) {
+  const double level = live[0] + kFilledShare * now;
+  const auto reached = std::find_if(live.begin(), live.end(), [&](double bytes) { return bytes >= level; });
+  const int step = static_cast<int>(reached - live.begin());
+  if (reached == live.end() || step < kFillTakesShare * steps) return std::nullopt;
+  const double lowest = *std::min_element(reached, live.end());
+  if (lowest < live[0] + kStaysFilledShare * now) return std::nullopt;
+  return step;
+}
+
 Verdict JudgeTurnover(const SiteSeries& site, int steps) {
   Verdict verdict;
   const std::vector<AgeHazard> hazards = HazardByAge(site, steps);
@@ -133,6 +143,13 @@ Verdict JudgeTurnover(const SiteSeries& site, int steps) {
   if (now >= 0.85 * plateau || now >= 0.85 * low) {
     const double middle = mean_of(steps / 3, 2 * steps / 3);
     if (mean_of(2 * steps / 3, live.size()) <= 1.15 * middle) {
+      if (std::optional<int> filled = FilledBy(live, now, steps)) {
+        verdict.kind = VerdictKind::kWarmupComplete;
+        verdict.why = "it filled up, and objects die since as fast as they are born";
+        verdict.by_step = *filled;
+        verdict.evidence.retained_bytes = now;
+        return verdict;
+      }
       verdict.kind = VerdictKind::kSteady;
       verdict.why = "objects are long-lived and die as fast as they are born";
       return verdict;

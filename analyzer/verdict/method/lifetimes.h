@@ -4,7 +4,10 @@
 #ifndef PLATEAU_ANALYZER_VERDICT_METHOD_LIFETIMES_H_
 #define PLATEAU_ANALYZER_VERDICT_METHOD_LIFETIMES_H_
 
+#include <optional>
+
 #include "analyzer/series/site_series.h"
+#include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {
@@ -26,6 +29,11 @@ Maturity FindMaturity(const series::SiteSeries& site, int steps, double floor_ra
 // Verdict for long-lived objects that do die: the level births x mean lifetime predicts, and whether it is
 // reached.
 Verdict JudgeTurnover(const series::SiteSeries& site, int steps);
+
+// The step by which the level of objects that turn over was reached, when that took a good part of the run and
+// the level has stayed since: the site has grown from nothing to what it holds, whatever happens to single
+// objects. `now` is what it holds more than before the first step.
+std::optional<int> FilledBy(Values live, double now, int steps);
 
 }  // namespace plateau::verdict
 

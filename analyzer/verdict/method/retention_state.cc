@@ -10,8 +10,6 @@
 namespace plateau::verdict {
 namespace {
 
-constexpr double kLiveTailGaps = 4.6;  // P(longer silence) < 1 % at the recent rate
-
 // The window in buckets, each with at least two arrivals, else the noise model would be wrong.
 struct Bucketed {
   std::vector<double> rate;    // what is fitted: bytes, or object counts scaled to bytes
@@ -39,11 +37,11 @@ Bucketed IntoBuckets(const SurvivorWindow& window, size_t buckets) {
     for (size_t i = 0; i < buckets; ++i) {
       b += bytes[i];
       o += objects[i];
-      distance = std::max(distance, std::abs(b / byte_sum - o / std::max(object_sum, 1e-9)));
+      distance = std::max(distance, std::abs(b / byte_sum - o / std::max(object_sum, kTiny)));
     }
     const double byte_noise = StandardDeviation(bytes) / Mean(bytes);
-    const double object_noise = StandardDeviation(objects) / std::max(Mean(objects), 1e-9);
-    if (distance < 0.12 && object_noise < byte_noise) {
+    const double object_noise = StandardDeviation(objects) / std::max(Mean(objects), kTiny);
+    if (distance < kSameStory && object_noise < byte_noise) {
       for (size_t i = 0; i < buckets; ++i) out.rate[i] = objects[i] * (byte_sum / object_sum);
     }
   }
@@ -105,7 +103,8 @@ Classes Classify(const std::vector<RateFit>& fits, double floor_rate, double hig
   for (const RateFit& fit : fits) {
     if (!InEvidenceSet(fit, fits)) continue;
     RateTrend trend = fit.trend;
-    if (fit.shape == RateShape::kExponential && fit.end_rate < std::max(floor_rate, 0.002 * highest_rate)) {
+    if (fit.shape == RateShape::kExponential &&
+        fit.end_rate < std::max(floor_rate, kFadedShare * highest_rate)) {
       trend = RateTrend::kStopped;
     }
     if (fit.trend == RateTrend::kConstant && fit.rate < floor_rate) {
@@ -137,7 +136,8 @@ bool SettleDecayPlusConstant(const std::vector<RateFit>& fits, double floor_rate
     return classes.Has(RateTrend::kConstant) &&
            classes.Best(RateTrend::kConstant)->shape == RateShape::kExponentialPlusConstant;
   };
-  if (is_decay_plus_constant() && 4 * classes.Best(RateTrend::kConstant)->tau > 0.75 * buckets) {
+  if (is_decay_plus_constant() &&
+      kCleanTailTaus * classes.Best(RateTrend::kConstant)->tau > kCleanTailShare * buckets) {
     const RateFit* near = nullptr;
     for (const RateFit& fit : fits) {
       const bool decay = fit.shape == RateShape::kExponential || fit.shape == RateShape::kPowerLaw;
@@ -185,7 +185,7 @@ RetentionState FinishConstant(RetentionState state, const SurvivorWindow& window
     const double length = static_cast<double>(tail.size());
     sampling_variance = Sum(window.variance.subspan(first)) / (length * length);
   }
-  const MeanInterval rate = BatchInterval(tail, 12, sampling_variance);
+  const MeanInterval rate = BatchInterval(tail, kRateBatches, sampling_variance);
   state.state = Retention::kConstant;
   state.onset = window.first_step + (fit.shape == RateShape::kDelayed ? static_cast<int>(first) : 0);
   state.rate = rate.mean;
@@ -194,7 +194,7 @@ RetentionState FinishConstant(RetentionState state, const SurvivorWindow& window
   const size_t third = std::min(n, std::max<size_t>(2, tail.size() / 3));
   const double last_third = Mean(window.bytes.last(third));
   const auto retaining = std::count_if(tail.begin(), tail.end(), [](double v) { return v > 0; });
-  if (rate.low <= 0 || last_third < 0.3 * rate.mean || retaining < 4) {
+  if (rate.low <= 0 || last_third < kStillGrowingShare * rate.mean || retaining < kMinRetaining) {
     return Unclear(std::move(state), Reason::kShapesNotSeparable, "the rate is not separated from zero");
   }
   return state;
@@ -215,118 +215,204 @@ std::vector<ModelScore> RetentionState::Scores() const {
   return scores;
 }
 
+namespace {
+
+// One window on its way to a state. Each step either answers or leaves the question to the next.
+class RetentionJudge {
+ public:
+  RetentionJudge(const SurvivorWindow& window, double floor_rate)
+      : window_(window), floor_rate_(floor_rate), n_(window.bytes.size()) {}
+
+  RetentionState Judge() {
+    if (n_ == 0) return Unclear(state_, Reason::kTooShort, "no step is old enough");
+    if (!FindEvents()) return state_;
+    MeasureSilence();
+    if (n_ < kMinWindow) return Unclear(state_, Reason::kTooShort, "too few steps are old enough");
+    FitShapes();
+    has_stopped_ = HasStopped();
+    if (has_stopped_ && StopIsExplained()) {
+      state_.state = Retention::kStopped;
+      return state_;
+    }
+    if (few_ && sampled_) return FewRecords();
+    if (!NarrowClasses()) {
+      return Unclear(std::move(state_), Reason::kShapesNotSeparable,
+                     "the rate is falling; whether it falls to zero is not visible yet");
+    }
+    if (classes_.count() != 1) {
+      return Unclear(std::move(state_), Reason::kShapesNotSeparable,
+                     "shapes not separable: " + classes_.Names());
+    }
+    return Answer();
+  }
+
+ private:
+  // Steps that retain something. False when the state is known already.
+  bool FindEvents() {
+    const double total = Sum(window_.bytes);
+    for (size_t i = 0; i < n_; ++i) {
+      if (window_.bytes[i] >= std::max(1.0, floor_rate_)) events_.push_back(i);
+    }
+    state_.events = static_cast<int>(events_.size());
+    state_.rate = total / static_cast<double>(n_);
+    state_.silent_steps = static_cast<int>(n_);
+    if (total < floor_rate_ * static_cast<double>(n_)) {
+      state_.state = Retention::kZero;
+      return false;
+    }
+    if (events_.empty()) {
+      state_ = Unclear(state_, Reason::kShapesNotSeparable, "retained bytes are spread too thinly");
+      return false;
+    }
+    few_ = state_.events < kFewEvents;
+    sampled_ = MostlySampled();
+    return true;
+  }
+
+  // Do most of the retained bytes come from blocks that stand for others?
+  bool MostlySampled() const {
+    if (window_.variance.empty()) return false;
+    double all = 0, sampled = 0;
+    for (const size_t i : events_) {
+      all += window_.bytes[i];
+      // The deviation of one record that stands for many is near its weight; of exact blocks it is nothing.
+      if (std::sqrt(window_.variance[i]) > kSampledDeviation * window_.bytes[i]) sampled += window_.bytes[i];
+    }
+    return sampled > 0.5 * all;
+  }
+
+  void MeasureSilence() {
+    const size_t gap = n_ - 1 - events_.back();
+    const size_t recent = std::min<size_t>(events_.size(), kRecentEvents);
+    const size_t recent_first = events_[events_.size() - recent];
+    double spacing =
+        recent > 1 ? static_cast<double>(events_.back() - recent_first) / static_cast<double>(recent - 1) : 1;
+    if (recent == 1 && gap < kLoneEventSilence) spacing = static_cast<double>(n_) / 2;
+    silence_ = static_cast<double>(gap);
+    state_.silent_steps = static_cast<int>(gap);
+    state_.spacing = std::max(spacing, 1.0);
+    state_.last_step = window_.first_step + static_cast<int>(events_.back());
+  }
+
+  void FitShapes() {
+    buckets_ = static_cast<int>(std::min(
+        {n_, static_cast<size_t>(kRateBuckets), std::max<size_t>(kMinRateBuckets, events_.size() / 2)}));
+    const Bucketed bucketed = IntoBuckets(window_, buckets_);
+    const double floor = kFitFloor * Mean(bucketed.rate) + kTiny;
+    state_.fits = FitRateModels(bucketed.rate, bucketed.centre, floor);
+    state_.bytes_per_fit_unit = bucketed.byte_scale;
+    classes_ = Classify(state_.fits, floor_rate_, Max(bucketed.rate));
+    state_.slowing_possible = classes_.Has(RateTrend::kSlowing);
+  }
+
+  // An empty tail that is too long for chance.
+  bool HasStopped() const {
+    const double length = static_cast<double>(n_);
+    if (few_ && sampled_) {  // one record stands for many blocks: silence is soon made by chance
+      const double last = static_cast<double>(events_.back() + 1);
+      return std::pow(last / length, state_.events) < kEarlyEndChance;
+    }
+    const bool is_silent = silence_ >= kSilentGaps * state_.spacing && silence_ >= kSilentTailShare * length;
+    if (!few_) return is_silent;
+    double longest = 1;  // a handful of one-offs: silence twice the longest earlier silence
+    for (size_t i = 1; i < events_.size(); ++i)
+      longest = std::max(longest, static_cast<double>(events_[i] - events_[i - 1]));
+    return is_silent ||
+           (silence_ >= 2 * longest && silence_ >= kFewSilentShare * length && silence_ >= kLoneEventSilence);
+  }
+
+  bool StopIsExplained() const {
+    return classes_.Has(RateTrend::kStopped) || silence_ >= kLongSilentGaps * state_.spacing || few_;
+  }
+
+  RetentionState FewRecords() {
+    std::string why = "only " + CountText(state_.events, "record") +
+                      " of what stays was sampled, and one stands for many blocks";
+    return Unclear(std::move(state_), Reason::kFewSamples, std::move(why));
+  }
+
+  // Leaves the classes that the data do not exclude. False when not even that can be told.
+  bool NarrowClasses() {
+    const bool live_tail = silence_ <= kLiveTailGaps * state_.spacing + 1;
+    if (live_tail && classes_.Has(RateTrend::kStopped) && classes_.count() > 1 &&
+        IsBox(classes_.Best(RateTrend::kStopped))) {
+      classes_.Drop(RateTrend::kStopped);
+    }
+    if (!SettleDecayPlusConstant(state_.fits, floor_rate_, buckets_, classes_)) return false;
+    if (classes_.Exactly(RateTrend::kStopped, RateTrend::kSlowing)) {
+      const bool decayed = classes_.Best(RateTrend::kStopped)->shape == RateShape::kExponential;
+      classes_.KeepOnly(decayed || has_stopped_ ? RateTrend::kStopped : RateTrend::kSlowing);
+    }
+    if (classes_.Exactly(RateTrend::kConstant, RateTrend::kSlowing) && NothingSlows())
+      classes_.KeepOnly(RateTrend::kConstant);
+    return true;
+  }
+
+  // A decay as long as the window can never be excluded: it is called constant if nothing says that it slows.
+  bool NothingSlows() const {
+    const double gain = classes_.Best(RateTrend::kSlowing)->bic - classes_.Best(RateTrend::kConstant)->bic;
+    const double trend = LaplaceTrend(events_, n_);
+    if (state_.events < kFewEvents) return false;
+    const bool clearly = gain >= kWeakBic && trend > kLaplace95;
+    const bool well_seen = gain > -kWeakBic && state_.events >= kRecentEvents && trend > kLaplace90;
+    return clearly || well_seen;
+  }
+
+  RetentionState Answer() {
+    const RateTrend trend = classes_.Only();
+    const RateFit fit = *classes_.Best(trend);
+    if (trend == RateTrend::kSlowing && few_) {
+      std::string why = "only " + CountText(state_.events, "step") + " retained anything";
+      return Unclear(std::move(state_), Reason::kFewSamples, std::move(why));
+    }
+    if (trend == RateTrend::kStopped && !has_stopped_ && IsBox(&fit)) {
+      return Unclear(std::move(state_), Reason::kRecentStop,
+                     "growth seems to have stopped, too recently to be sure");
+    }
+    state_.shape = fit.shape;
+    switch (trend) {
+      case RateTrend::kZero:
+        state_.state = Retention::kZero;
+        break;
+      case RateTrend::kStopped:
+        state_.state = Retention::kStopped;
+        break;
+      case RateTrend::kConstant:
+        return FinishConstant(std::move(state_), window_, fit, buckets_);
+      case RateTrend::kSlowing:
+        FinishSlowing(fit);
+        break;
+    }
+    return state_;
+  }
+
+  void FinishSlowing(const RateFit& fit) {
+    state_.state = Retention::kSlowing;
+    const double steps_per_bucket = static_cast<double>(n_) / buckets_;
+    if (std::isfinite(fit.remaining)) state_.remaining = fit.remaining * steps_per_bucket;
+    if (fit.shape == RateShape::kExponential) {
+      state_.remaining_interval =
+          Interval{fit.remaining_low * steps_per_bucket, fit.remaining_high * steps_per_bucket};
+    }
+  }
+
+  const SurvivorWindow& window_;
+  const double floor_rate_;
+  const size_t n_;
+  RetentionState state_;
+  std::vector<size_t> events_;  // steps of the window that retain more than the floor
+  bool few_ = false;
+  bool sampled_ = false;
+  bool has_stopped_ = false;
+  double silence_ = 0;  // steps since the last of them
+  int buckets_ = 0;
+  Classes classes_;
+};
+
+}  // namespace
+
 RetentionState JudgeRetention(const SurvivorWindow& window, double floor_rate) {
-  RetentionState state;
-  const size_t n = window.bytes.size();
-  if (n == 0) return Unclear(state, Reason::kTooShort, "no step is old enough");
-  const double total = Sum(window.bytes);
-  std::vector<size_t> events;
-  for (size_t i = 0; i < n; ++i) {
-    if (window.bytes[i] >= std::max(1.0, floor_rate)) events.push_back(i);
-  }
-  state.events = static_cast<int>(events.size());
-  state.rate = total / static_cast<double>(n);
-  state.silent_steps = static_cast<int>(n);
-  const double material = floor_rate * static_cast<double>(n);
-  if (total < material) {
-    state.state = Retention::kZero;
-    return state;
-  }
-  if (events.empty())
-    return Unclear(state, Reason::kShapesNotSeparable, "retained bytes are spread too thinly");
-
-  const size_t gap = n - 1 - events.back();
-  const size_t recent = std::min<size_t>(events.size(), 12);
-  const size_t recent_first = events[events.size() - recent];
-  double spacing =
-      recent > 1 ? static_cast<double>(events.back() - recent_first) / static_cast<double>(recent - 1) : 1;
-  if (recent == 1 && gap < 10) spacing = static_cast<double>(n) / 2;
-  state.silent_steps = static_cast<int>(gap);
-  state.spacing = std::max(spacing, 1.0);
-  state.last_step = window.first_step + static_cast<int>(events.back());
-  if (n < 5) return Unclear(state, Reason::kTooShort, "too few steps are old enough");
-
-  const int buckets = static_cast<int>(
-      std::min({n, static_cast<size_t>(kRateBuckets), std::max<size_t>(10, events.size() / 2)}));
-  const Bucketed bucketed = IntoBuckets(window, buckets);
-  const double floor = 0.03 * Mean(bucketed.rate) + 1e-9;
-  state.fits = FitRateModels(bucketed.rate, bucketed.centre, floor);
-  state.bytes_per_fit_unit = bucketed.byte_scale;
-  Classes classes = Classify(state.fits, floor_rate, Max(bucketed.rate));
-  state.slowing_possible = classes.Has(RateTrend::kSlowing);
-
-  const double silence = static_cast<double>(gap);
-  const double length = static_cast<double>(n);
-  const bool few = state.events < kFewEvents;
-  bool hard_stop = silence >= kSilentGaps * state.spacing && silence >= kSilentTailShare * length;
-  if (few) {  // a handful of one-offs: silence twice the longest earlier silence
-    double longest = 1;
-    for (size_t i = 1; i < events.size(); ++i)
-      longest = std::max(longest, static_cast<double>(events[i] - events[i - 1]));
-    hard_stop = hard_stop || (silence >= 2 * longest && silence >= 0.3 * length && silence >= 10);
-  }
-  if (hard_stop && (classes.Has(RateTrend::kStopped) || silence >= 8 * state.spacing || few)) {
-    state.state = Retention::kStopped;
-    return state;
-  }
-  const bool live_tail = silence <= kLiveTailGaps * state.spacing + 1;
-  if (live_tail && classes.Has(RateTrend::kStopped) && classes.count() > 1 &&
-      IsBox(classes.Best(RateTrend::kStopped))) {
-    classes.Drop(RateTrend::kStopped);
-  }
-  if (!SettleDecayPlusConstant(state.fits, floor_rate, buckets, classes)) {
-    return Unclear(std::move(state), Reason::kShapesNotSeparable,
-                   "the rate is falling; whether it falls to zero is not visible yet");
-  }
-  if (classes.Exactly(RateTrend::kStopped, RateTrend::kSlowing)) {
-    const bool decayed = classes.Best(RateTrend::kStopped)->shape == RateShape::kExponential;
-    classes.KeepOnly(decayed || hard_stop ? RateTrend::kStopped : RateTrend::kSlowing);
-  }
-  if (classes.Exactly(RateTrend::kConstant, RateTrend::kSlowing)) {
-    // A decay as long as the window can never be excluded: call it constant if nothing says that it slows.
-    const double gain = classes.Best(RateTrend::kSlowing)->bic - classes.Best(RateTrend::kConstant)->bic;
-    const double trend = LaplaceTrend(events, n);
-    if (state.events >= 8 &&
-        ((gain >= 2 && trend > -1.64) || (gain > -2 && state.events >= 12 && trend > -1.28))) {
-      classes.KeepOnly(RateTrend::kConstant);
-    }
-  }
-  if (classes.count() != 1) {
-    return Unclear(std::move(state), Reason::kShapesNotSeparable, "shapes not separable: " + classes.Names());
-  }
-
-  const RateTrend trend = classes.Only();
-  const RateFit fit = *classes.Best(trend);
-  if (trend == RateTrend::kSlowing && few) {
-    std::string why = "only " + CountText(state.events, "step") + " retained anything";
-    return Unclear(std::move(state), Reason::kFewSamples, std::move(why));
-  }
-  if (trend == RateTrend::kStopped && !hard_stop && IsBox(&fit)) {
-    return Unclear(std::move(state), Reason::kRecentStop,
-                   "growth seems to have stopped, too recently to be sure");
-  }
-  state.shape = fit.shape;
-  switch (trend) {
-    case RateTrend::kZero:
-      state.state = Retention::kZero;
-      break;
-    case RateTrend::kStopped:
-      state.state = Retention::kStopped;
-      break;
-    case RateTrend::kConstant:
-      return FinishConstant(std::move(state), window, fit, buckets);
-    case RateTrend::kSlowing: {
-      state.state = Retention::kSlowing;
-      const double steps_per_bucket = length / buckets;
-      if (std::isfinite(fit.remaining)) state.remaining = fit.remaining * steps_per_bucket;
-      if (fit.shape == RateShape::kExponential) {
-        state.remaining_interval =
-            Interval{fit.remaining_low * steps_per_bucket, fit.remaining_high * steps_per_bucket};
-      }
-      break;
-    }
-  }
-  return state;
+  return RetentionJudge(window, floor_rate).Judge();
 }
 
 }  // namespace plateau::verdict

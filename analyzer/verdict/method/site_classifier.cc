@@ -15,6 +15,7 @@
 #include "analyzer/verdict/method/retention_state.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/method/thresholds.h"
+#include "analyzer/verdict/method/unbounded.h"
 
 namespace plateau::verdict {
 namespace {
@@ -47,6 +48,7 @@ class SiteJudge {
 
   Verdict JudgeNothingRetained();
   bool ReachesNewHighs(const std::vector<double>& live) const;
+  std::optional<Verdict> JudgeFilled(const std::vector<double>& live) const;
   void NoteEpochCycle(const std::vector<double>& live, Verdict& verdict) const;
   bool ExplainedByLoss() const;
   Verdict JudgeRetained();
@@ -134,6 +136,26 @@ void SiteJudge::NoteEpochCycle(const std::vector<double>& live, Verdict& verdict
   verdict.evidence.cycle_amplitude_bytes = amplitude;
 }
 
+// A ring or queue of long-lived objects that grew from nothing to a material level, and stays there.
+std::optional<Verdict> SiteJudge::JudgeFilled(const std::vector<double>& live) const {
+  if (horizon_ < kFillTakesShare * steps_) return std::nullopt;
+  const size_t tail = live.size() - live.size() / 10;
+  const double now = Mean(Values(live).subspan(std::min(tail, live.size() - 1))) - live[0];
+  if (now <= kProcessMaterial * reference_) return std::nullopt;
+  const std::optional<int> filled = FilledBy(live, now, steps_);
+  // What dies in the step of its birth is no part of the level.
+  const double births = Mean(allocated()) - (site_.death_bytes[0] + site_.death_bytes[1]) / steps_;
+  if (!filled || births <= 0) return std::nullopt;
+  Verdict verdict;
+  verdict.by_step = *filled;
+  verdict.plateau_bytes = Estimate{now, std::nullopt};
+  verdict.evidence.retained_bytes = now;
+  verdict.evidence.live_bytes = now;
+  verdict.evidence.mean_life_steps = now / births;  // Little's law
+  return With(verdict, VerdictKind::kWarmupComplete,
+              "it filled up, and objects die since as fast as they are born");
+}
+
 Verdict SiteJudge::JudgeNothingRetained() {
   Verdict base;
   const std::vector<double> live = site_.LiveBytes();
@@ -141,6 +163,7 @@ Verdict SiteJudge::JudgeNothingRetained() {
     return Inconclusive(base, Reason::kNothingOldEnough,
                         "the live level still reaches new highs and nothing is old enough yet", steps_);
   }
+  if (std::optional<Verdict> filled = JudgeFilled(live)) return *std::move(filled);
   const Values alloc = allocated();
   const double objects = Sum(Values(site_.alloc_count).subspan(1));
   const double mean_bytes = objects > 0 ? Sum(alloc) / objects : 0;
@@ -268,6 +291,18 @@ Verdict SiteJudge::JudgeRetained() {
   if (std::optional<Verdict> fill = FillByUniqueExamples(window.bytes, run_)) return *std::move(fill);
   if (std::optional<Verdict> events = JudgeEvents(window.bytes, Values(site_.surv_bytes).subspan(1), run_)) {
     if (events->needs_steps) *events->needs_steps += horizon_;
+    // Jumps that nobody marked may be a cache that takes its entries in batches.
+    const bool is_unmarked =
+        events->kind == VerdictKind::kStaircase && !run_.FindEvents(events->evidence.event);
+    if (is_unmarked && run_.has_no_pass && epoch_ <= 0) {
+      events->evidence.entries = Sum(Values(site_.surv_count).subspan(1));
+      events->evidence.retained_bytes = Sum(window.bytes);
+      if (Sum(window.objects) < kUnboundedBirths) {
+        return Inconclusive(*std::move(events), Reason::kFewSamples,
+                            "jumps at equal distances kept memory, and few of them were seen", steps_);
+      }
+      events->kind = VerdictKind::kUnboundedGrowth;
+    }
     return *std::move(events);
   }
   const RetentionState full = JudgeRetention(window, floor_);
@@ -362,6 +397,9 @@ Verdict SiteJudge::JudgeDuringFirstPass(const RetentionState& full, int pass_end
     }
     case Retention::kConstant:
       break;
+  }
+  if (run_.has_no_pass && epoch_ <= 0) {
+    return JudgeUnbounded(window, full, Values(site_.surv_count).subspan(1), run_, std::move(base));
   }
   if (*full.onset > std::max(5.0, 0.15 * mature_)) return Leak(full, base);
 

@@ -44,6 +44,10 @@ std::string_view ReasonName(Reason reason) {
       return "loss_limited";
     case Reason::kNoSteps:
       return "no_steps";
+    case Reason::kUnexplainedGrowth:
+      return "unexplained_growth";
+    case Reason::kNotCovered:
+      return "not_covered";
   }
   return "";
 }
@@ -80,6 +84,7 @@ Verdict FromBuckets(Verdict verdict, double width) {
   }
   Divide(e.objects_per_step, width);
   Divide(e.fill_bytes_per_step, width);
+  Divide(e.sites_growth_bytes_per_step, width);
   if (verdict.forecast.if_cache) verdict.forecast.if_cache->ends_at_step *= width;
   if (verdict.forecast.if_leak) {
     Multiply(verdict.forecast.if_leak->oom_step, width);

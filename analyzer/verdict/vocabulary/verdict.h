@@ -31,6 +31,8 @@ enum class Reason {
   kFewSamples,          // few_samples
   kLossLimited,         // loss_limited: explained by lost events
   kNoSteps,             // no_steps: no training step was seen, there is nothing to compare
+  kUnexplainedGrowth,   // unexplained_growth: resident memory grows that no site, pool or file explains
+  kNotCovered,          // not_covered: a part of the run was not recorded, and nothing grew in the rest
 };
 std::string_view ReasonName(Reason reason);
 
@@ -80,6 +82,10 @@ struct Evidence {
   std::optional<double> per_example_bytes;
   std::optional<double> objects_per_example;
   std::optional<double> examples_that_fit;
+  std::optional<double> double_data_bytes;  // what twice the data would need, of a cache fill
+  std::optional<double> entries;            // objects that stay: what a cache would hold at least
+  std::optional<double> cache_entries;      // size of a cache of random draws, from its hits
+  std::optional<Interval> cache_entries_interval;
   std::optional<double> remaining_bytes;
   std::optional<double> fill_bytes_per_step;
   std::optional<double> rise_bytes;
@@ -94,6 +100,8 @@ struct Evidence {
   std::optional<double> level_bytes;
   std::optional<double> noise_bytes;
   std::optional<double> slack_bytes;
+  std::optional<double> sites_growth_bytes_per_step;     // of all sites together
+  std::optional<double> resident_growth_bytes_per_step;  // of the process, when a forecast is made from it
   std::optional<double> worker_private_growth_bytes;
   std::optional<double> worker_heap_growth_bytes;
   std::optional<double> worker_bound_bytes;
@@ -105,6 +113,7 @@ struct Evidence {
   std::string untraced_kind;  // "file", "shared" or "anonymous", of growth outside the allocator
   std::string component;      // what else grew before
   std::string copied_site;    // whose pages workers copied most
+  std::string largest_kept;   // of an all-clear: the site that keeps most of what stayed, with its verdict
   std::optional<double> copied_site_bytes;
   std::optional<bool> fill_like;        // linear and abrupt, though no epoch length is known
   std::optional<bool> complete;         // a cache fill that has seen all of the data

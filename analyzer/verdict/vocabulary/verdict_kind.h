@@ -37,6 +37,11 @@ inline std::string_view VerdictName(VerdictKind kind) { return RowOf(kind).name;
 // Growth without an end in sight: what a CI rule fails on.
 inline bool IsLeak(VerdictKind kind) { return RowOf(kind).is_leak; }
 
+// A leak, or growth that went on to the end and of which nobody can say that it is one.
+inline bool GrowsWithoutEnd(VerdictKind kind) {
+  return IsLeak(kind) || kind == VerdictKind::kUnboundedGrowth;
+}
+
 // How severe a verdict is as a headline; smaller is worse.
 inline int SeverityRank(VerdictKind kind) { return RowOf(kind).rank; }
 

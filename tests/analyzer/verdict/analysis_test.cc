@@ -274,7 +274,8 @@ TEST(AnalysisTest, SmallObjectsBesideLargeOnesDoNotMakeALargeLeakDetectable) {
 
 TEST(AnalysisTest, NothingAtAllIsAnsweredToo) {
   const Analysis analysis = RunAnalysis({});
-  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSteady);
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(analysis.process.headline.reason, Reason::kTooShort);
   EXPECT_EQ(analysis.hypotheses.size(), 16u);
 }
 

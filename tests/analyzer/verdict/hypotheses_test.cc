@@ -111,7 +111,7 @@ TEST_F(HypothesesTest, HealthyRunClearsTheLists) {
   EXPECT_EQ(Find("collator").result, HypothesisResult::kRuledOut);
 }
 
-TEST_F(HypothesesTest, WithoutStepsNothingIsClaimed) {
+TEST_F(HypothesesTest, WithoutStepsGrowthIsToldAndNoRatePerStep) {
   // A program that loads things until its end: over time this looks like a leak with a late onset.
   const size_t loading = run.AddSite({.name = "import torch", .frames = {"import torch"}});
   for (int64_t slice = 60; slice <= kSteps; ++slice) run.Keep(loading, slice, 2 * kMiB);
@@ -119,13 +119,11 @@ TEST_F(HypothesesTest, WithoutStepsNothingIsClaimed) {
   run.input.run.unit = series::StepUnit::kTimeSlice;
   run.input.run.seconds_per_step = 0.5;
   analysis = run.Analyse();
-  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kInconclusive);
-  EXPECT_EQ(analysis.process.headline.reason, Reason::kNoSteps);
-  EXPECT_EQ(analysis.process.headline.sentence,
-            "No training step was seen, so there is nothing to compare. By time: still growing at the end of "
-            "90.0 s, "
-            "by 4.00 MiB/s.");
-  EXPECT_EQ(analysis.sites[loading].verdict.kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kUnboundedGrowth);
+  EXPECT_THAT(analysis.process.headline.sentence,
+              testing::StartsWith("Grew to the end of the run, by 4.00 MiB/s, and nothing has ended it."));
+  EXPECT_FALSE(analysis.process.headline.rate_bytes_per_step.has_value());
+  EXPECT_EQ(analysis.sites[loading].verdict.kind, VerdictKind::kUnboundedGrowth);
   EXPECT_FALSE(analysis.sites[loading].verdict.rate_bytes_per_step.has_value());
   EXPECT_EQ(analysis.sites[loading].growth_bytes_per_step.value, 0);
   EXPECT_TRUE(analysis.patterns.empty());

@@ -360,7 +360,7 @@ end
   const auto model = BuildReport(*recording, {});
   ASSERT_TRUE(model.ok());
   // No pass over data is known, so it grows, and whether it is a leak stays open.
-  EXPECT_EQ(model->verdict.name, "inconclusive");
+  EXPECT_EQ(model->verdict.name, "unbounded_growth");
   EXPECT_THAT(model->verdict.sentence, HasSubstr("/step"));
   EXPECT_THAT(model->verdict.sentence, HasSubstr("process 300"));
   ASSERT_NE(FindSite(*model, "data.py:30 in __getitem__"), nullptr);

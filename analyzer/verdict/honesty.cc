@@ -1,0 +1,121 @@
+#include "analyzer/verdict/honesty.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analyzer/verdict/method/judgement.h"
+#include "analyzer/verdict/method/thresholds.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
+
+namespace plateau::verdict {
+namespace {
+
+// Nobody knows yet whether it ends.
+bool IsOpen(const Verdict& verdict) {
+  return verdict.kind == VerdictKind::kInconclusive || verdict.kind == VerdictKind::kUnboundedGrowth;
+}
+
+bool SurelyGrows(const SiteFinding& site) {
+  return site.growth_bytes_per_step.value > 0 && LowOf(site.growth_bytes_per_step) > 0;
+}
+
+}  // namespace
+
+bool IsUndecidedGrowth(const Verdict& verdict) {
+  return verdict.kind == VerdictKind::kInconclusive && verdict.rate_bytes_per_step &&
+         verdict.rate_bytes_per_step->value > 0;
+}
+
+int HeadlineRank(VerdictKind kind, bool grows) {
+  constexpr int kUndecidedWithoutGrowth = 4;
+  if (kind == VerdictKind::kInconclusive && !grows) return kUndecidedWithoutGrowth;
+  return SeverityRank(kind);
+}
+
+int HeadlineRank(const Verdict& verdict) { return HeadlineRank(verdict.kind, IsUndecidedGrowth(verdict)); }
+
+bool IsAllClear(VerdictKind kind) {
+  return kind == VerdictKind::kSteady || kind == VerdictKind::kSpikeRecovered ||
+         kind == VerdictKind::kAllocatorRetention;
+}
+
+double DetectableAtSites(std::span<const SiteFinding> sites) {
+  double largest = 0;
+  for (const SiteFinding& site : sites)
+    largest = std::max(largest, site.verdict.detectable_bytes_per_step.value_or(0));
+  return largest;
+}
+
+bool GrowsMaterially(const SiteFinding& site, double detectable_bytes_per_step, double reference_bytes) {
+  if (!IsOpen(site.verdict) || !SurelyGrows(site)) return false;
+  return site.retained_bytes > kProcessMaterial * reference_bytes ||
+         site.growth_bytes_per_step.value > detectable_bytes_per_step;
+}
+
+std::optional<Verdict> JudgeUnexplained(const OverheadFact& unexplained, double detectable_bytes_per_step,
+                                        double reference_bytes) {
+  const double rate = unexplained.slope.value;
+  const bool grows = unexplained.known && unexplained.growth == Growth::kGrowing && unexplained.slope.low > 0;
+  if (!grows || rate <= detectable_bytes_per_step) return std::nullopt;
+  if (unexplained.rise <= kUnexplainedMaterial * reference_bytes) return std::nullopt;
+  Verdict verdict;
+  verdict.rate_bytes_per_step = Estimate{rate, Interval{unexplained.slope.low, unexplained.slope.high}};
+  return Inconclusive(std::move(verdict), Reason::kUnexplainedGrowth,
+                      "resident memory grows that no call site, allocator or file explains", std::nullopt);
+}
+
+AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& facts) {
+  AllClear result;
+  result.detectable_bytes_per_step = DetectableAtSites(sites);
+  for (size_t i = 0; i < sites.size(); ++i) {
+    if (!IsOpen(sites[i].verdict)) continue;
+    const double could_be = HighOf(sites[i].growth_bytes_per_step);
+    if (could_be <= result.detectable_bytes_per_step) continue;
+    result.detectable_bytes_per_step = could_be;
+    result.limited_by = i;
+  }
+  if (facts.unexplained.known) {
+    result.detectable_bytes_per_step =
+        std::max(result.detectable_bytes_per_step, facts.unexplained.slope.high);
+  }
+  Verdict instead;
+  if (!facts.not_covered.empty()) {
+    result.instead =
+        Inconclusive(instead, Reason::kNotCovered,
+                     "nothing grew in what was recorded, but " + facts.not_covered.front(), std::nullopt);
+  } else if (facts.steps < kAllClearSteps) {
+    result.instead =
+        Inconclusive(instead, Reason::kTooShort,
+                     "nothing grew so far, and " + CountText(static_cast<double>(facts.steps), "step") +
+                         " are too few for an all-clear",
+                     static_cast<double>(kAllClearSteps - facts.steps));
+  }
+  return result;
+}
+
+double GrowthOfSites(std::span<const SiteFinding> sites) {
+  double sum = 0;
+  for (const SiteFinding& site : sites) sum += std::max(0.0, site.growth_bytes_per_step.value);
+  return sum;
+}
+
+bool NoSiteExplains(double growth_of_sites, double gap_rate) {
+  return growth_of_sites < kExplainedShare * gap_rate;
+}
+
+std::optional<size_t> WhoPinsTheHeap(std::span<const SiteFinding> sites) {
+  double all = 0;
+  std::optional<size_t> most;
+  for (size_t i = 0; i < sites.size(); ++i) {
+    all += sites[i].kept_in_steps_bytes;
+    const Verdict& verdict = sites[i].verdict;
+    const bool may_go_on = IsOpen(verdict) || IsLeak(verdict.kind);
+    if (!may_go_on || verdict.reason == Reason::kRecentStop) continue;
+    if (!most || sites[i].kept_in_steps_bytes > sites[*most].kept_in_steps_bytes) most = i;
+  }
+  if (!most || sites[*most].kept_in_steps_bytes <= kPinningShare * all) return std::nullopt;
+  return most;
+}
+
+}  // namespace plateau::verdict

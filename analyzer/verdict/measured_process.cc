@@ -1,0 +1,149 @@
+#include "analyzer/verdict/measured_process.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analyzer/verdict/method/curve_classifier.h"
+#include "analyzer/verdict/method/statistics.h"
+#include "analyzer/verdict/method/thresholds.h"
+#include "analyzer/verdict/worker_copies.h"
+
+namespace plateau::verdict {
+namespace {
+
+using series::ProcessSeries;
+using series::RunContext;
+
+// Slope of the last two thirds, and whether it is above zero, worth `material` bytes and still there at the end.
+struct LateSlope {
+  Slope slope;
+  bool grows = false;
+};
+
+LateSlope LateSlopeOf(Values step, Values bytes, double material) {
+  LateSlope late;
+  const size_t n = step.size();
+  const size_t third = n / 3;
+  late.slope = RobustSlope(step.subspan(third), bytes.subspan(third));
+  const double gain = late.slope.value * (step.back() - step[third]);
+  const size_t last = 2 * n / 3;
+  const Slope last_third = RobustSlope(step.subspan(last), bytes.subspan(last));
+  const bool ending = last_third.high < kStillGrowingShare * late.slope.value;
+  late.grows = late.slope.low > 0 && gain > material && !ending;
+  return late;
+}
+
+OverheadFact FactOf(Values step, Values bytes, double material) {
+  OverheadFact fact;
+  if (step.size() < kMinOverheadSamples) return fact;
+  const LateSlope late = LateSlopeOf(step, bytes, material);
+  fact.known = true;
+  fact.slope = late.slope;
+  fact.growth = late.grows ? Growth::kGrowing : Growth::kFlat;
+  fact.bytes = bytes.back();
+  const size_t edge = std::max<size_t>(1, step.size() / 20);
+  fact.rise = Median(bytes.last(edge)) - Median(bytes.first(edge));
+  return fact;
+}
+
+void MeasureWorkers(const ProcessSeries& process, double reference, MeasuredProcess& measured) {
+  const WorkerCopies copies = MostAtOnce(process.workers);
+  const double private_growth = copies.private_growth_bytes;
+  const double of_data = private_growth * (1 - process.share_copied_of_imports);
+  if (of_data <= kProcessMaterial * reference || copies.heap_growth_bytes >= kOwnHeapShare * private_growth) {
+    return;
+  }
+  measured.worker_growth_bytes = private_growth;
+  measured.worker_heap_growth_bytes = copies.heap_growth_bytes;
+  measured.worker_bound_bytes = copies.bound_bytes;
+}
+
+}  // namespace
+
+OverheadTrend JudgeOverhead(Values step, Values bytes, const RunContext& run) {
+  OverheadTrend trend;
+  if (step.size() < kMinOverheadSamples) return trend;
+  RunContext bare = run;
+  bare.epoch_steps.reset();
+  bare.events.clear();
+  // Keep the level positive and comparable to the process.
+  const double offset = std::max(0.0, -Min(bytes)) + run.reference_bytes * 0.5;
+  series::MemoryCurve curve;
+  curve.step.assign(step.begin(), step.end());
+  for (double b : bytes) curve.bytes.push_back(b + offset);
+  const VerdictKind kind = ClassifyCurve(curve, bare).kind;
+
+  const LateSlope late = LateSlopeOf(step, bytes, kProcessMaterial * run.reference_bytes);
+  trend.slope = late.slope;
+  if (late.grows) {
+    trend.growth = Growth::kGrowing;
+  } else if (kind == VerdictKind::kWarmupInProgress) {
+    trend.growth = Growth::kSlowing;
+  } else if (kind == VerdictKind::kWarmupComplete || kind == VerdictKind::kCacheFill ||
+             kind == VerdictKind::kSpikeRetained) {
+    trend.growth = Growth::kStopped;
+  }
+  return trend;
+}
+
+namespace {
+
+OverheadFact JudgedFact(Values step, Values bytes, const RunContext& run) {
+  const OverheadTrend trend = JudgeOverhead(step, bytes, run);
+  OverheadFact fact = FactOf(step, bytes, 0);
+  fact.growth = trend.growth;
+  fact.slope = trend.slope;
+  fact.bytes = bytes.back();
+  return fact;
+}
+
+// What the allocator holds and nobody uses: lately, and whether it is the mark of an earlier peak.
+void MeasureSlack(Values slack, const OverheadFact& gap, double reference, MeasuredProcess& measured) {
+  const size_t n = slack.size();
+  const size_t last = std::min(n, std::max<size_t>(3, n / 10));
+  const size_t early_end = std::min(n, std::max<size_t>(4, n / 20));
+  const double now = Median(slack.last(last));
+  const double early = n > 1 ? Median(slack.subspan(1, early_end - 1)) : now;
+  const bool has_risen =
+      now > kSlackShare * reference && now > kSlackRise * early + kProcessMaterial * reference;
+  const bool has_ended = gap.growth == Growth::kStopped || gap.growth == Growth::kSlowing;
+  measured.slack_bytes = now;
+  measured.keeps_old_peak = has_risen || (has_ended && gap.bytes > kProcessMaterial * reference);
+}
+
+}  // namespace
+
+MeasuredProcess MeasureProcess(const ProcessSeries& process, const RunContext& run) {
+  MeasuredProcess measured;
+  ProcessFacts& facts = measured.facts;
+  const double reference = run.reference_bytes;
+  facts.steps = run.steps * run.bucket_steps;
+  facts.reference_bytes = reference;
+  facts.counts_steps = run.CountsSteps();
+  MeasureWorkers(process, reference, measured);
+
+  std::vector<double> step, beyond_peak, outside, unexplained, resident, slack;
+  double highest_live = 0;
+  const bool has_held = process.held.size() == process.step.size();
+  const bool has_unexplained = process.unexplained.size() == process.step.size();
+  for (size_t i = 0; i < process.step.size() && has_held; ++i) {
+    highest_live = std::max(highest_live, process.live_peak[i]);
+    slack.push_back(process.held[i] - process.live[i]);
+    if (process.step[i] < 1) continue;
+    step.push_back(process.step[i]);
+    beyond_peak.push_back(std::max(process.held[i] - highest_live, 0.0));
+    // Below zero, the allocator holds pages that were never touched: touching them is no growth outside it.
+    outside.push_back(std::max(process.rss[i] - process.held[i], 0.0));
+    if (has_unexplained) unexplained.push_back(std::max(process.unexplained[i], 0.0));
+    resident.push_back(process.rss[i]);
+  }
+  if (step.empty()) return measured;
+  facts.gap = JudgedFact(step, beyond_peak, run);
+  facts.outside = JudgedFact(step, outside, run);
+  if (has_unexplained) facts.unexplained = FactOf(step, unexplained, kUnexplainedMaterial * reference);
+  facts.resident = FactOf(step, resident, 0);
+  MeasureSlack(slack, facts.gap, reference, measured);
+  return measured;
+}
+
+}  // namespace plateau::verdict

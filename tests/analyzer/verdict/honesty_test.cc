@@ -1,0 +1,328 @@
+// The honesty rules, on random mixes of sites, ledgers and gaps of coverage, and on all labelled processes.
+// The rules are written down a second time here, as a reader of docs/verdicts.md would.
+#include "analyzer/verdict/honesty.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "analyzer/verdict/cases/case_file.h"
+#include "analyzer/verdict/process_classifier.h"
+#include "analyzer/verdict/sentence.h"
+
+namespace plateau::verdict {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double kMiB = 1 << 20;
+constexpr double kReference = 1000 * kMiB;
+
+// The table of docs/verdicts.md.
+int PlaceInDocs(VerdictKind kind, bool grows) {
+  const std::string name(VerdictName(kind));
+  const std::vector<std::vector<std::string>> places = {{"leak", "slow_leak", "staircase"},
+                                                        {"unbounded_growth"},
+                                                        {"inconclusive, growing"},
+                                                        {"fragmentation", "untraced_growth"},
+                                                        {"inconclusive, not growing"},
+                                                        {"worker_duplication"},
+                                                        {"warmup_in_progress"},
+                                                        {"cache_fill", "warmup_complete", "spike_retained"},
+                                                        {"spike_recovered"},
+                                                        {"allocator_retention"},
+                                                        {"steady"}};
+  const std::string wanted = name != "inconclusive" ? name : name + (grows ? ", growing" : ", not growing");
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (std::find(places[i].begin(), places[i].end(), wanted) != places[i].end()) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool IsOpenKind(VerdictKind kind) {
+  return kind == VerdictKind::kInconclusive || kind == VerdictKind::kUnboundedGrowth;
+}
+
+// What is wrong with a headline, in words; empty when every rule holds.
+std::string Broken(const std::vector<SiteFinding>& sites, const MeasuredProcess& measured,
+                   const ProcessVerdict& said) {
+  const ProcessFacts& facts = measured.facts;
+  const Verdict& headline = said.headline;
+  const bool is_all_clear = headline.kind == VerdictKind::kSteady ||
+                            headline.kind == VerdictKind::kSpikeRecovered ||
+                            headline.kind == VerdictKind::kAllocatorRetention;
+  const double promised = headline.detectable_bytes_per_step.value_or(0);
+  double growth_of_sites = 0;
+  for (const SiteFinding& site : sites) {
+    const double growth = site.growth_bytes_per_step.value;
+    growth_of_sites += std::max(0.0, growth);
+    const bool surely = growth > 0 && site.growth_bytes_per_step.interval->low > 0;
+    const bool material = site.retained_bytes > 0.02 * facts.reference_bytes;
+    const bool is_open = IsOpenKind(site.verdict.kind);
+    if (is_all_clear && is_open && headline.kind == VerdictKind::kSteady && growth > promised)
+      return "an undecided site grows by more than was promised";
+    if (is_open && surely && material &&
+        HeadlineRank(headline) > PlaceInDocs(VerdictKind::kInconclusive, true))
+      return "a growing undecided site lost to " + std::string(VerdictName(headline.kind));
+    if (is_all_clear && material && !is_open && site.verdict.kind != VerdictKind::kSteady &&
+        site.verdict.kind != VerdictKind::kSpikeRecovered)
+      return "an all-clear above something material that stays";
+    if (IsLeak(site.verdict.kind) && !IsLeak(headline.kind)) return "a leak lost its headline";
+  }
+  const bool unexplained_grows = facts.unexplained.known && facts.unexplained.growth == Growth::kGrowing &&
+                                 facts.unexplained.rise > 0.01 * facts.reference_bytes;
+  if (headline.kind == VerdictKind::kSteady && unexplained_grows && facts.unexplained.slope.value > promised)
+    return "unexplained memory grows by more than was promised";
+  if (is_all_clear && facts.steps < 40) return "an all-clear after too few steps";
+  if (is_all_clear && !facts.not_covered.empty()) return "an all-clear over what was not recorded";
+  for (const Component& component : said.components) {
+    const bool grows = component.rate_bytes_per_step && component.rate_bytes_per_step->value > 0;
+    if (PlaceInDocs(component.kind, grows) < PlaceInDocs(headline.kind, IsUndecidedGrowth(headline)))
+      return std::string(VerdictName(component.kind)) + " is below " +
+             std::string(VerdictName(headline.kind));
+  }
+  Verdict worded = headline;
+  Explain({.steps = facts.steps}, &worded);
+  if (worded.sentence.find("No call site retains it") != std::string::npos &&
+      growth_of_sites >= 0.1 * facts.gap.slope.value)
+    return "sites keep a tenth of what grows, and are said to keep nothing";
+  if (headline.kind == VerdictKind::kFragmentation && worded.sentence.find("holds 0 B") != std::string::npos)
+    return "grows, and is nothing";
+  if (worded.sentence.find("No retention") != std::string::npos) {
+    double kept = 0;
+    for (const SiteFinding& site : sites) {
+      if (RemainsKept(site.verdict.kind)) kept += site.retained_bytes;
+    }
+    if (kept >= 64 * 1024) return "no retention, above rows that are retained";
+  }
+  return "";
+}
+
+class Dice {
+ public:
+  explicit Dice(uint32_t seed) : engine_(seed) {}
+  double Share() { return std::uniform_real_distribution<>(0, 1)(engine_); }
+  bool Often(double chance) { return Share() < chance; }
+  // From a millionth of `scale` to a few times as much: most are small.
+  double Size(double scale) {
+    return scale * std::pow(10, std::uniform_real_distribution<>(-6, 0.5)(engine_));
+  }
+  int Below(int n) { return std::uniform_int_distribution<>(0, n - 1)(engine_); }
+
+ private:
+  std::mt19937 engine_;
+};
+
+SiteFinding AnySite(Dice& dice) {
+  constexpr VerdictKind kOfSites[] = {VerdictKind::kSteady,
+                                      VerdictKind::kSteady,
+                                      VerdictKind::kInconclusive,
+                                      VerdictKind::kInconclusive,
+                                      VerdictKind::kUnboundedGrowth,
+                                      VerdictKind::kWarmupComplete,
+                                      VerdictKind::kCacheFill,
+                                      VerdictKind::kWarmupInProgress,
+                                      VerdictKind::kSpikeRetained,
+                                      VerdictKind::kSpikeRecovered,
+                                      VerdictKind::kLeak,
+                                      VerdictKind::kStaircase};
+  SiteFinding site;
+  // Leaks are rare, or there would be no other headline.
+  site.verdict.kind = kOfSites[dice.Below(dice.Often(0.1) ? 12 : 10)];
+  site.retained_bytes = site.verdict.kind == VerdictKind::kSteady ? 0 : dice.Size(100 * kMiB);
+  site.kept_in_steps_bytes = site.retained_bytes * (1 + dice.Share());
+  const double growth = dice.Often(0.3) ? 0 : dice.Size(kMiB);
+  const double half = growth * 2 * dice.Share();
+  site.growth_bytes_per_step = {growth, Interval{growth - half, growth + half}};
+  if (site.verdict.kind == VerdictKind::kSteady || dice.Often(0.1))
+    site.verdict.detectable_bytes_per_step = dice.Size(kMiB / 10);
+  if (site.verdict.kind == VerdictKind::kInconclusive) {
+    constexpr Reason kReasons[] = {Reason::kFirstPass, Reason::kRecentStop, Reason::kFewSamples,
+                                   Reason::kShapesNotSeparable};
+    site.verdict.reason = kReasons[dice.Below(4)];
+    if (dice.Often(0.5)) site.verdict.rate_bytes_per_step = site.growth_bytes_per_step;
+  }
+  if (GrowsWithoutEnd(site.verdict.kind)) site.verdict.rate_bytes_per_step = site.growth_bytes_per_step;
+  return site;
+}
+
+OverheadFact AnyOverhead(Dice& dice) {
+  constexpr Growth kStates[] = {Growth::kFlat, Growth::kFlat, Growth::kGrowing, Growth::kStopped,
+                                Growth::kSlowing};
+  OverheadFact fact;
+  fact.known = dice.Often(0.8);
+  fact.growth = kStates[dice.Below(5)];
+  fact.slope.value = dice.Size(kMiB);
+  const double half = fact.slope.value * (fact.growth == Growth::kGrowing ? 0.9 : 3) * dice.Share();
+  fact.slope.low = fact.slope.value - half;
+  fact.slope.high = fact.slope.value + half;
+  fact.bytes = dice.Often(0.1) ? 0 : dice.Size(200 * kMiB);
+  fact.rise = dice.Size(200 * kMiB);
+  return fact;
+}
+
+MeasuredProcess AnyProcess(Dice& dice) {
+  MeasuredProcess measured;
+  measured.facts.steps = dice.Often(0.2) ? dice.Below(60) : 40 + dice.Below(1000);
+  measured.facts.reference_bytes = kReference;
+  measured.facts.gap = AnyOverhead(dice);
+  measured.facts.outside = AnyOverhead(dice);
+  measured.facts.unexplained = AnyOverhead(dice);
+  if (dice.Often(0.1)) measured.facts.not_covered.push_back("a part of it is missing");
+  measured.keeps_old_peak = dice.Often(0.2);
+  measured.slack_bytes = dice.Size(200 * kMiB);
+  if (dice.Often(0.1)) measured.worker_growth_bytes = dice.Size(500 * kMiB);
+  return measured;
+}
+
+TEST(HonestyTest, NoRandomMixBreaksARule) {
+  Dice dice(20);
+  std::vector<int> headlines(AllVerdicts().size());
+  for (int i = 0; i < 150000; ++i) {
+    std::vector<SiteFinding> sites(dice.Below(6));
+    for (SiteFinding& site : sites) site = AnySite(dice);
+    const MeasuredProcess measured = AnyProcess(dice);
+    const ProcessVerdict said = DecideHeadline(sites, measured);
+    const std::string broken = Broken(sites, measured, said);
+    ASSERT_EQ(broken, "") << "mix " << i << ": " << VerdictName(said.headline.kind);
+    ++headlines[static_cast<size_t>(said.headline.kind)];
+  }
+  // The mixes reach every headline that a process can have.
+  for (const VerdictRow& row : AllVerdicts()) {
+    if (row.kind == VerdictKind::kSlowLeak) continue;
+    EXPECT_GT(headlines[static_cast<size_t>(row.kind)], 10) << row.name;
+  }
+}
+
+TEST(HonestyTest, NoLabelledProcessBreaksARule) {
+  const auto files = FindCaseFiles(std::string(PLATEAU_VECTORS) + "/process");
+  ASSERT_TRUE(files.ok()) << files.status();
+  for (const std::string& file : *files) {
+    const auto cases = ReadCaseFile(file, {});
+    ASSERT_TRUE(cases.ok()) << cases.status();
+    for (const VerdictCase& one : *cases) {
+      const CaseResult result = RunCase(one);
+      const series::RunContext run = WithReference(one.run, one.process);
+      std::vector<SiteFinding> sites;
+      for (size_t i = 0; i < one.sites.size(); ++i) {
+        const Estimate growth =
+            result.sites[i].rate_bytes_per_step.value_or(RecentRetention(one.sites[i], result.sites[i]));
+        sites.push_back(FindingOf(one.sites[i], result.sites[i], growth));
+        if (!sites.back().growth_bytes_per_step.interval)
+          sites.back().growth_bytes_per_step.interval = Interval{growth.value, growth.value};
+      }
+      EXPECT_EQ(Broken(sites, MeasureProcess(one.process, run), *result.process), "") << one.id;
+    }
+  }
+}
+
+TEST(HonestyTest, TheTableOfTheDocsIsTheTableOfTheCode) {
+  for (const VerdictRow& row : AllVerdicts()) {
+    for (const bool grows : {false, true})
+      EXPECT_EQ(HeadlineRank(row.kind, grows), PlaceInDocs(row.kind, grows)) << row.name;
+  }
+}
+
+// A process in which nothing is wrong, and one site of which that is not known.
+struct OneSite {
+  std::vector<SiteFinding> sites{2};
+  MeasuredProcess measured;
+
+  OneSite() {
+    measured.facts.steps = 90;
+    measured.facts.reference_bytes = 250 * kMiB;
+    sites[0].verdict.kind = VerdictKind::kSteady;
+    sites[0].verdict.detectable_bytes_per_step = 28.8 * 1024;
+    sites[1].verdict.kind = VerdictKind::kInconclusive;
+    sites[1].verdict.reason = Reason::kFirstPass;
+  }
+  Verdict Headline() const {
+    Verdict headline = DecideHeadline(sites, measured).headline;
+    Explain({.steps = measured.facts.steps}, &headline);
+    return headline;
+  }
+};
+
+TEST(HonestyTest, AnUndecidedSiteThatGrowsFasterThanTheClaimForbidsTheAllClear) {
+  OneSite run;
+  run.sites[1].retained_bytes = 4 * kMiB;  // below 2 % of the peak
+  run.sites[1].growth_bytes_per_step = {64 * 1024, Interval{62 * 1024, 66 * 1024}};
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kInconclusive);
+  run.sites[1].growth_bytes_per_step = {20 * 1024, Interval{-10 * 1024, 50 * 1024}};
+  const Verdict steady = run.Headline();
+  EXPECT_EQ(steady.kind, VerdictKind::kSteady);
+  EXPECT_THAT(steady.sentence, HasSubstr("A leak above 50.0 KiB/step would have been seen"));
+}
+
+TEST(HonestyTest, WhatStayedIsNotCalledNoRetention) {
+  OneSite run;
+  run.sites[1].verdict.kind = VerdictKind::kCacheFill;
+  run.sites[1].retained_bytes = 4.5 * kMiB;
+  const Verdict headline = run.Headline();
+  EXPECT_EQ(headline.kind, VerdictKind::kSteady);
+  EXPECT_THAT(headline.sentence, Not(HasSubstr("No retention")));
+  EXPECT_THAT(headline.sentence, HasSubstr("4.50 MiB stay from earlier"));
+}
+
+TEST(HonestyTest, TooShortIsTooShort) {
+  OneSite run;
+  run.measured.facts.steps = 39;
+  const Verdict headline = run.Headline();
+  EXPECT_EQ(headline.reason, Reason::kTooShort);
+  EXPECT_EQ(*headline.needs_steps, 1);
+}
+
+TEST(HonestyTest, WhatWasNotRecordedForbidsTheAllClear) {
+  OneSite run;
+  run.measured.facts.not_covered = {"3 blocks of the trace could not be read"};
+  EXPECT_EQ(run.Headline().reason, Reason::kNotCovered);
+  EXPECT_THAT(run.Headline().sentence, HasSubstr("3 blocks of the trace could not be read"));
+}
+
+TEST(HonestyTest, UnexplainedResidentMemoryForbidsTheAllClear) {
+  OneSite run;
+  run.measured.facts.unexplained = {.growth = Growth::kGrowing,
+                                    .slope = {1.8 * kMiB, 1.7 * kMiB, 1.9 * kMiB, 0.05 * kMiB},
+                                    .bytes = 150 * kMiB,
+                                    .rise = 150 * kMiB,
+                                    .known = true};
+  EXPECT_EQ(run.Headline().reason, Reason::kUnexplainedGrowth);
+  EXPECT_THAT(run.Headline().sentence, HasSubstr("1.80 MiB/step"));
+}
+
+TEST(HonestyTest, BlocksThatStayAreTheHeadlineAndTheirHolesTheMechanism) {
+  OneSite run;
+  run.measured.facts.gap = {.growth = Growth::kGrowing,
+                            .slope = {323 * 1024, 288 * 1024, 357 * 1024, 17 * 1024},
+                            .bytes = 99 * kMiB,
+                            .rise = 99 * kMiB,
+                            .known = true};
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kFragmentation);
+  EXPECT_THAT(run.Headline().sentence, HasSubstr("No call site retains it."));
+  run.sites[1].verdict.reason = Reason::kFewSamples;
+  run.sites[1].kept_in_steps_bytes = 1.5 * kMiB;
+  const ProcessVerdict said = DecideHeadline(run.sites, run.measured);
+  EXPECT_EQ(said.headline.kind, VerdictKind::kUnboundedGrowth);
+  EXPECT_EQ(said.headline_site, 1u);
+  EXPECT_THAT(run.Headline().sentence, HasSubstr("blocks that stay hold the heap open"));
+}
+
+TEST(HonestyTest, SitesThatKeepATenthOfTheHolesAreNotSaidToKeepNothing) {
+  OneSite run;
+  run.measured.facts.gap = {.growth = Growth::kGrowing,
+                            .slope = {100 * 1024, 90 * 1024, 110 * 1024, 5 * 1024},
+                            .bytes = 99 * kMiB,
+                            .known = true};
+  run.sites[0].growth_bytes_per_step = {11 * 1024, Interval{-1, 23 * 1024}};
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kFragmentation);
+  EXPECT_THAT(run.Headline().sentence, Not(HasSubstr("No call site retains it")));
+}
+
+}  // namespace
+}  // namespace plateau::verdict

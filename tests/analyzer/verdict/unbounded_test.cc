@@ -1,0 +1,173 @@
+#include "analyzer/verdict/method/unbounded.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "analyzer/verdict/method/site_classifier.h"
+#include "analyzer/verdict/method/statistics.h"
+
+namespace plateau::verdict {
+namespace {
+
+constexpr double kEntry = 64 * 1024;
+
+// Births per round of a cache of `entries` that is filled by random draws.
+std::vector<double> CacheOf(int entries, int rounds, int draws_per_round, uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::uniform_int_distribution<> draw(0, entries - 1);
+  std::set<int> held;
+  std::vector<double> births(rounds);
+  for (double& born : births) {
+    for (int i = 0; i < draws_per_round; ++i) born += held.insert(draw(engine)).second;
+  }
+  return births;
+}
+
+TEST(CacheFromHits, SizeOfACacheOfRandomDrawsIsFound) {
+  for (const int entries : {300, 1500, 5000}) {
+    const auto estimate = EstimateCacheFromHits(CacheOf(entries, 1000, 1, 7));
+    ASSERT_TRUE(estimate.has_value()) << entries;
+    ASSERT_TRUE(estimate->interval.has_value()) << entries;
+    EXPECT_NEAR(estimate->entries, entries, 0.25 * entries);
+    EXPECT_LE(estimate->interval->low, entries);
+    EXPECT_GE(estimate->interval->high, entries);
+  }
+}
+
+TEST(CacheFromHits, WithoutAHitOnlyALowerBoundIsKnown) {
+  const std::vector<double> births(120, 1.0);
+  const auto estimate = EstimateCacheFromHits(births);
+  ASSERT_TRUE(estimate.has_value());
+  EXPECT_FALSE(estimate->interval.has_value());
+  EXPECT_DOUBLE_EQ(estimate->entries, 120 * 120 / 6.0);
+}
+
+TEST(CacheFromHits, ALeakThatSkipsRoundsIsNoCacheOfRandomDraws) {
+  std::vector<double> births(300, 1.0);
+  for (size_t i = 0; i < births.size(); i += 7) births[i] = 0;
+  EXPECT_FALSE(EstimateCacheFromHits(births).has_value());
+}
+
+series::SiteSeries Keeping(const std::vector<double>& births) {
+  series::SiteSeries site(births.size());
+  for (size_t step = 1; step <= births.size(); ++step) {
+    site.alloc_bytes[step] = site.surv_bytes[step] = births[step - 1] * kEntry;
+    site.alloc_count[step] = site.surv_count[step] = births[step - 1];
+  }
+  return site;
+}
+
+series::RunContext RunOf(size_t steps) {
+  series::RunContext run;
+  run.steps = static_cast<int64_t>(steps);
+  run.has_no_pass = true;
+  run.reference_bytes = 100 << 20;
+  return run;
+}
+
+TEST(UnboundedGrowth, GrowthToTheEndWithoutAPassIsCalledByItsName) {
+  const Verdict verdict = ClassifySite(Keeping(std::vector<double>(200, 1)), RunOf(200));
+  EXPECT_EQ(verdict.kind, VerdictKind::kUnboundedGrowth);
+  EXPECT_DOUBLE_EQ(verdict.rate_bytes_per_step->value, kEntry);
+  EXPECT_DOUBLE_EQ(*verdict.evidence.entries, 200);
+}
+
+TEST(UnboundedGrowth, FewRoundsAreTooFew) {
+  const Verdict verdict = ClassifySite(Keeping(std::vector<double>(39, 1)), RunOf(39));
+  EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(verdict.reason, Reason::kTooShort);
+  EXPECT_EQ(*verdict.needs_steps, 1);
+}
+
+TEST(UnboundedGrowth, ALateBeginIsNoLeakWithoutAPass) {
+  std::vector<double> births(200, 1);
+  std::fill(births.begin(), births.begin() + 80, 0);
+  const Verdict verdict = ClassifySite(Keeping(births), RunOf(200));
+  EXPECT_EQ(verdict.kind, VerdictKind::kUnboundedGrowth);
+  EXPECT_NEAR(*verdict.onset_step, 81, 5);
+}
+
+TEST(UnboundedGrowth, ACacheThatIsNearlyFullIsNotCalled) {
+  const Verdict verdict = ClassifySite(Keeping(CacheOf(200, 300, 1, 3)), RunOf(300));
+  EXPECT_FALSE(GrowsWithoutEnd(verdict.kind)) << VerdictName(verdict.kind);
+}
+
+TEST(UnboundedGrowth, WithAnEpochALeakIsALeak) {
+  series::RunContext run = RunOf(200);
+  run.has_no_pass = false;
+  run.epoch_steps = 50;
+  EXPECT_EQ(ClassifySite(Keeping(std::vector<double>(200, 1)), run).kind, VerdictKind::kLeak);
+}
+
+// One-off and stairs, fill and leak, saw-tooth and leak: found together at one site.
+TEST(Mixtures, StairsBehindAOneOffAreFound) {
+  series::SiteSeries site(200);
+  series::RunContext run = RunOf(200);
+  run.epoch_steps = 25;
+  run.has_no_pass = false;
+  run.events.push_back({"eval", {}});
+  for (int64_t step = 26; step <= 200; step += 25) {
+    run.events[0].steps.push_back(step);
+    const double bytes = (step == 26 ? 4.2e6 : 0) + 640e3;
+    site.alloc_bytes[step] = site.surv_bytes[step] = bytes;
+    site.alloc_count[step] = site.surv_count[step] = 10;
+  }
+  const Verdict verdict = ClassifySite(site, run);
+  EXPECT_EQ(verdict.kind, VerdictKind::kStaircase);
+  EXPECT_NEAR(*verdict.evidence.per_event_bytes, 640e3, 1e3);
+  EXPECT_NE(verdict.evidence.component, "");
+}
+
+TEST(Mixtures, AOneOffWithoutStairsIsNone) {
+  series::SiteSeries site(200);
+  series::RunContext run = RunOf(200);
+  run.epoch_steps = 25;
+  run.events.push_back({"eval", {}});
+  for (int64_t step = 26; step <= 200; step += 25) {
+    run.events[0].steps.push_back(step);
+    const double bytes = step == 26 ? 4.2e6 : step == 51 ? 2e6 : 0;
+    site.alloc_bytes[step] = site.surv_bytes[step] = bytes;
+    site.alloc_count[step] = site.surv_count[step] = bytes > 0;
+  }
+  EXPECT_FALSE(GrowsWithoutEnd(ClassifySite(site, run).kind));
+}
+
+TEST(Mixtures, ALeakUnderAFillIsFound) {
+  std::vector<double> births(200, 1);
+  std::fill(births.begin(), births.begin() + 50, 6);  // five entries a step are kept in the first pass alone
+  series::RunContext run = RunOf(200);
+  run.epoch_steps = 50;
+  const Verdict verdict = ClassifySite(Keeping(births), run);
+  EXPECT_TRUE(IsLeak(verdict.kind)) << VerdictName(verdict.kind);
+  EXPECT_NEAR(verdict.rate_bytes_per_step->value, kEntry, 0.1 * kEntry);
+  EXPECT_NE(verdict.evidence.component, "");
+}
+
+TEST(Mixtures, ALeakUnderASawToothIsFound) {
+  constexpr int kSteps = 400, kTooth = 20;
+  series::SiteSeries site(kSteps);
+  for (int step = 1; step <= kSteps; ++step) {
+    site.alloc_bytes[step] += 5 * kEntry;  // four are freed with their tooth, one stays
+    site.alloc_count[step] += 5;
+    site.surv_bytes[step] = kEntry;
+    site.surv_count[step] = 1;
+    const int end = (step - 1) / kTooth * kTooth + kTooth;
+    site.free_bytes[end] += 4 * kEntry;
+    site.free_count[end] += 4;
+    const int age = series::AgeBucket(static_cast<uint64_t>(end - step));
+    site.death_bytes[age] += 4 * kEntry;
+    site.death_count[age] += 4;
+  }
+  series::RunContext run = RunOf(kSteps);
+  run.epoch_steps = 50;
+  const Verdict verdict = ClassifySite(site, run);
+  EXPECT_TRUE(IsLeak(verdict.kind)) << VerdictName(verdict.kind);
+  EXPECT_NEAR(verdict.rate_bytes_per_step->value, kEntry, 0.1 * kEntry);
+}
+
+}  // namespace
+}  // namespace plateau::verdict
