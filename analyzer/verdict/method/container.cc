@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyzer/verdict/method/statistics.h"
+#include "analyzer/verdict/method/thresholds.h"
 
 namespace plateau::verdict {
 namespace {
@@ -43,23 +44,28 @@ bool Within(double ratio, double low, double high) { return ratio > low && ratio
 }  // namespace
 
 std::optional<Verdict> JudgeContainer(const series::SiteSeries& site, int steps, double floor_rate) {
-  if (steps < 20) return std::nullopt;
+  if (steps < kContainerSteps) return std::nullopt;
   const std::vector<double> level = QuietLevel(site.LiveBytes());
   const auto jumps = LastJumps(level);
   if (!jumps) return std::nullopt;
   const auto& j = *jumps;
   const std::array<double, 2> step_ratio = {static_cast<double>(j[1]) / j[0],
                                             static_cast<double>(j[2]) / j[1]};
-  if (!Within(step_ratio[0], 1.15, 3.2) || !Within(step_ratio[1], 1.15, 3.2)) return std::nullopt;
+  if (!Within(step_ratio[0], kLeastGrowthFactor, kMostStepFactor) ||
+      !Within(step_ratio[1], kLeastGrowthFactor, kMostStepFactor))
+    return std::nullopt;
 
   std::array<double, kJumpsSeen> levels;
   for (int i = 0; i + 1 < kJumpsSeen; ++i) {
-    levels[i] = j[i + 1] - j[i] > 4 ? MedianBetween(level, j[i] + 1, j[i + 1] - 1) : level[j[i] + 1];
+    levels[i] =
+        j[i + 1] - j[i] > kMedianFromSteps ? MedianBetween(level, j[i] + 1, j[i + 1] - 1) : level[j[i] + 1];
   }
   levels[2] = MedianBetween(level, j[2] + 1, static_cast<int>(level.size()));
   const std::array<double, 2> level_ratio = {levels[1] / std::max(levels[0], 1.0),
                                              levels[2] / std::max(levels[1], 1.0)};
-  if (!Within(level_ratio[0], 1.15, 3.0) || !Within(level_ratio[1], 1.15, 3.0)) return std::nullopt;
+  if (!Within(level_ratio[0], kLeastGrowthFactor, kMostLevelFactor) ||
+      !Within(level_ratio[1], kLeastGrowthFactor, kMostLevelFactor))
+    return std::nullopt;
 
   // One live block: survivors must be dominated by births at the last jump.
   const Values survivors(site.surv_bytes);
@@ -69,7 +75,8 @@ std::optional<Verdict> JudgeContainer(const series::SiteSeries& site, int steps,
     return Sum(survivors.subspan(begin, end - begin));
   };
   const int last = j[2];
-  if (sum_of(std::max(1, last - 2), last + 3) < 0.5 * sum_of(1, std::max(2, steps - 8))) return std::nullopt;
+  if (sum_of(std::max(1, last - 2), last + 3) < 0.5 * sum_of(1, std::max(2, steps - kYoungSteps)))
+    return std::nullopt;
   if (levels[2] < floor_rate * steps) return std::nullopt;
 
   // Re-allocation frees the old block in the same step.
@@ -78,10 +85,10 @@ std::optional<Verdict> JudgeContainer(const series::SiteSeries& site, int steps,
   for (int i = 1; i < kJumpsSeen; ++i) {
     const int begin = std::max(0, j[i] - 1);
     const int end = std::min<int>(j[i] + 2, static_cast<int>(freed.size()));
-    if (Max(freed.subspan(begin, end - begin)) - usual < 0.35 * levels[i - 1]) return std::nullopt;
+    if (Max(freed.subspan(begin, end - begin)) - usual < kOldBlockShare * levels[i - 1]) return std::nullopt;
   }
   const double next_step = last * Median(step_ratio);
-  if (steps > 1.5 * next_step) return std::nullopt;
+  if (steps > kOverdueJump * next_step) return std::nullopt;
   Verdict verdict;
   verdict.kind = VerdictKind::kWarmupInProgress;
   verdict.why = "a container that grows geometrically";

@@ -46,10 +46,11 @@ class CurveJudge {
   std::vector<Contender> Contenders() const;
   Reading Settle(const std::vector<Contender>& contenders, std::vector<Growth> growths) const;
   double Detectable(const Slope& tail, double length) const {
-    return std::max(5 * tail.standard_error, 1.9 * kCurveGrowth * view_.level / std::max(length, 1.0));
+    return std::max(kSeenErrors * tail.standard_error,
+                    kSeenGrowth * kCurveGrowth * view_.level / std::max(length, 1.0));
   }
   bool past_first_pass() const {
-    return epoch_ <= 0 || view_.last_step >= 1.08 * epoch_ + 2 * view_.sample_distance;
+    return epoch_ <= 0 || view_.last_step >= kPassMargin * epoch_ + 2 * view_.sample_distance;
   }
 
   Verdict Undecided(const std::vector<Growth>& growths, Verdict base) const;
@@ -127,7 +128,7 @@ Reading CurveJudge::Settle(const std::vector<Contender>& contenders, std::vector
   for (const Contender& c : contenders) {
     if (c.reading.growth == Growth::kStopped) from = std::max(from, c.reading.since);
   }
-  from = std::min(from, first + 0.65 * view_.span());
+  from = std::min(from, first + kLatestBegin * view_.span());
   const std::optional<Slope> tail = view_.TailFrom(from);
   const bool tail_grows =
       tail && tail->low > 0 && tail->value * (view_.t.back() - from) > kCurveGrowth * view_.level;
@@ -154,7 +155,7 @@ Verdict CurveJudge::Judge() {
   base.evidence.level_bytes = view_.level;
   base.evidence.noise_bytes = models_.noise;
   base.evidence.effective_samples = models_.effective_samples;
-  for (size_t i = 0; i < order.size() && i < 5; ++i) {
+  for (size_t i = 0; i < order.size() && i < kShapesRead; ++i) {
     base.evidence.models.push_back({order[i]->name, order[i]->bic - order.front()->bic});
   }
   const std::vector<Contender> contenders = Contenders();
@@ -196,7 +197,7 @@ Verdict CurveJudge::Undecided(const std::vector<Growth>& growths, Verdict base) 
   const Slope whole = view_.Whole();
   const bool grew = whole.value * view_.span() > kCurveGrowth * view_.level;
   if (epoch_ > 0 && grew && view_.last_step < epoch_) return FirstPassOpen(whole, base);
-  const double tail_needed = std::max(5 * view_.sample_distance, kCurveTail * view_.span());
+  const double tail_needed = std::max(kTailSamples * view_.sample_distance, kCurveTail * view_.span());
   if (epoch_ > 0 && grew && view_.last_step < epoch_ + tail_needed) {
     return Inconclusive(base, Reason::kRecentStop, "too few samples after the end of the first pass",
                         std::ceil(epoch_ + tail_needed - view_.last_step));
@@ -214,7 +215,7 @@ Verdict CurveJudge::Undecided(const std::vector<Growth>& growths, Verdict base) 
 Verdict CurveJudge::Flat(const Reading& reading, Verdict base) const {
   const Slope tail = reading.tail.value_or(view_.Whole());
   base.detectable_bytes_per_step = Detectable(tail, view_.span());
-  if (spike_bytes_ > 0.03 * view_.level) {
+  if (spike_bytes_ > kCurveGrowth * view_.level) {
     base.evidence.spike_bytes = spike_bytes_;
     base.evidence.event_count = static_cast<int>(event_steps_.size());
     return With(base, VerdictKind::kSpikeRecovered, "the level rises at events and returns");
@@ -246,8 +247,8 @@ Verdict CurveJudge::FirstPassOpen(const Slope& tail, Verdict base) const {
   base.plateau_bytes =
       Estimate{now + tail.value * left, Interval{now + tail.low * left, now + tail.high * left}};
   // Past the end of the pass, with enough samples to show whether growth ended there.
-  const double pass_decided_at =
-      std::max(1.08 * epoch_ + 2 * view_.sample_distance, epoch_ + 5 * view_.sample_distance);
+  const double pass_decided_at = std::max(kPassMargin * epoch_ + 2 * view_.sample_distance,
+                                          epoch_ + kTailSamples * view_.sample_distance);
   return Inconclusive(base, Reason::kFirstPass, "the first pass over the data is not finished",
                       std::ceil(pass_decided_at - view_.last_step));
 }
@@ -262,10 +263,10 @@ Verdict CurveJudge::Growing(const Reading& reading, Verdict base) const {
     base.detectable_bytes_per_step = Detectable(tail, view_.span());
     return Inconclusive(base, Reason::kShapesNotSeparable, "growth is not separated from zero", more);
   }
-  const std::optional<Slope> recent = view_.TailFrom(last - 0.35 * view_.span());
-  if (recent && (recent->high < 0.5 * tail.value || recent->value < 0.4 * tail.value)) {
+  const std::optional<Slope> recent = view_.TailFrom(last - kRecentShare * view_.span());
+  if (recent && (recent->high < 0.5 * tail.value || recent->value < kRecentRate * tail.value)) {
     if (recent->high < view_.flat_limit()) {
-      base.by_step = last - 0.35 * view_.span();
+      base.by_step = last - kRecentShare * view_.span();
       base.detectable_bytes_per_step = Detectable(*recent, view_.span());
       return With(base, VerdictKind::kWarmupComplete, "growth ended before the last third");
     }
@@ -273,10 +274,10 @@ Verdict CurveJudge::Growing(const Reading& reading, Verdict base) const {
     return Inconclusive(base, Reason::kRecentStop, "growth slowed in the last third", more);
   }
   const double onset = reading.onset;
-  const bool early = onset <= first + 0.15 * view_.span();
+  const bool early = onset <= first + kLateOnset * view_.span();
   if (epoch_ > 0 && past_first_pass()) {
     const std::optional<Slope> post = view_.TailFrom(epoch_ + view_.sample_distance);
-    const bool from_first_pass = onset <= epoch_ * 1.2;
+    const bool from_first_pass = onset <= epoch_ * kBeyondPass;
     base.rate_bytes_per_step = AsEstimate(tail);
     if (post && from_first_pass &&
         (post->low <= 0 || post->value * (last - epoch_) < kCurveGrowth * view_.level)) {
@@ -285,7 +286,7 @@ Verdict CurveJudge::Growing(const Reading& reading, Verdict base) const {
                           more);
     }
     if (!post && early) {
-      const double wanted = std::max(kCurveTail * view_.span(), 5 * view_.sample_distance);
+      const double wanted = std::max(kCurveTail * view_.span(), kTailSamples * view_.sample_distance);
       const double needs = std::max(epoch_ + wanted + view_.sample_distance - last, view_.sample_distance);
       return Inconclusive(base, Reason::kFirstPass, "too little data after the first pass", std::ceil(needs));
     }
@@ -325,7 +326,7 @@ Verdict CurveJudge::Stopped(const Reading& reading, Verdict base) const {
     const double tolerance =
         std::max({kEpochTolerance * epoch_, kEpochToleranceSteps, 1.0 * view_.sample_distance});
     if (knee.low - tolerance <= epoch_ && epoch_ <= knee.high + tolerance &&
-        std::abs(knee.step - epoch_) <= 2.5 * tolerance) {
+        std::abs(knee.step - epoch_) <= kKneeTolerances * tolerance) {
       const std::vector<double> one(n, 1.0);
       const LinearFit fit =
           FitColumns({one, BeforeKnee(view_.t, knee.step), AfterKnee(view_.t, knee.step)}, view_.y);
@@ -346,8 +347,9 @@ Verdict CurveJudge::Stopped(const Reading& reading, Verdict base) const {
     }
   }
   if (!event_steps_.empty() && !linear &&
-      std::abs(reading.since - static_cast<double>(event_steps_.front())) <= 2 * view_.sample_distance + 3 &&
-      linear_bic > jumpy_bic - 6) {
+      std::abs(reading.since - static_cast<double>(event_steps_.front())) <=
+          2 * view_.sample_distance + kEpochToleranceSteps &&
+      linear_bic > jumpy_bic - kStrongBic) {
     return With(base, VerdictKind::kSpikeRetained, "the first event left memory behind");
   }
   base.knee_step = knee_estimate;
@@ -375,8 +377,9 @@ Verdict FewSamples(const Samples& samples, double last_step, double sample_dista
     why += "; the first pass over the data is not finished";
     reason = Reason::kFirstPass;
     // Past the end of the pass, with enough samples to show whether growth ended there.
-    needs = std::max(needs,
-                     std::max(1.08 * epoch + 2 * sample_distance, epoch + 5 * sample_distance) - last_step);
+    needs = std::max(
+        needs, std::max(kPassMargin * epoch + 2 * sample_distance, epoch + kTailSamples * sample_distance) -
+                   last_step);
   }
   verdict.forecast = MakeForecast(samples.y.back(), AsInterval(slope), last_step, run);
   return Inconclusive(verdict, reason, why, std::ceil(needs));

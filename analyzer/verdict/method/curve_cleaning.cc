@@ -63,7 +63,7 @@ double CutEvents(const std::vector<int64_t>& event_steps, Samples& samples) {
     }
     if (!quiet[i]) ++at_events;
   }
-  if (at_events == 0 || static_cast<double>(at_events) / static_cast<double>(n) >= 0.4 ||
+  if (at_events == 0 || static_cast<double>(at_events) / static_cast<double>(n) >= kMostAtEvents ||
       n - at_events < static_cast<size_t>(kMinSamples)) {
     return 0;
   }
@@ -80,21 +80,21 @@ double CutEvents(const std::vector<int64_t>& event_steps, Samples& samples) {
 void DropGlitches(double level, Samples& samples) {
   const std::vector<double>& y = samples.y;
   const size_t n = y.size();
-  if (n < 9) return;
+  if (n < kMinForGlitches) return;
   std::vector<double> steps;
   for (size_t i = 1; i < n; ++i) steps.push_back(y[i] - y[i - 1]);
   const double usual = Median(steps);
   std::vector<double> deviation;
   for (double step : steps) deviation.push_back(std::abs(step - usual));
-  const double scale = 1.4826 * Median(deviation) / std::sqrt(2.0) + 1e-4 * level;
+  const double scale = kMadToDeviation * Median(deviation) / std::sqrt(2.0) + kGlitchFloor * level;
   std::vector<bool> keep(n, true);
   size_t kept = n;
   for (size_t i = 2; i + 2 < n; ++i) {
-    if (std::abs(y[i] - Median(Values(y).subspan(i - 2, 5))) < 8 * scale) continue;
+    if (std::abs(y[i] - Median(Values(y).subspan(i - 2, 5))) < kGlitchScales * scale) continue;
     keep[i] = false;
     --kept;
   }
-  if (static_cast<double>(kept) / static_cast<double>(n) > 0.85) KeepOnly(keep, samples);
+  if (static_cast<double>(kept) / static_cast<double>(n) > kLeastKept) KeepOnly(keep, samples);
 }
 
 void Bin(Samples& samples) {

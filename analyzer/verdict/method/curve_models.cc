@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "analyzer/verdict/method/thresholds.h"
+
 namespace plateau::verdict {
 namespace {
 
@@ -27,10 +29,10 @@ std::vector<double> IndicatorFrom(Values t, double k) {
 // Positions at which a knee is tried.
 std::vector<double> KneeGrid(Values t) {
   const size_t n = t.size();
-  if (n >= 80) return Linspace(t[3], t[n - 4], 90);
+  if (n >= kManySamples) return Linspace(t[kMinSegment], t[n - 1 - kMinSegment], kKneeGrid);
   std::vector<double> grid;
-  for (size_t i = 3; i + 3 < n; ++i) grid.push_back(t[i]);
-  for (size_t i = 3; i + 4 < n; ++i) grid.push_back((t[i] + t[i + 1]) / 2);
+  for (size_t i = kMinSegment; i + kMinSegment < n; ++i) grid.push_back(t[i]);
+  for (size_t i = kMinSegment; i + kMinSegment + 1 < n; ++i) grid.push_back((t[i] + t[i + 1]) / 2);
   std::sort(grid.begin(), grid.end());
   grid.erase(std::unique(grid.begin(), grid.end()), grid.end());
   return grid;
@@ -138,12 +140,13 @@ void Fitter::OfferSaturation(CurveShape shape, double tau) {
 
 void Fitter::FitSaturations() {
   const double span = t_.back() - t_.front();
-  for (double divisor : Linspace(std::log(0.5), std::log(40.0), 48)) {
+  for (double divisor : Linspace(std::log(kLeastTauDivisor), std::log(kMostTauDivisor), kTauGrid)) {
     OfferSaturation(CurveShape::kSaturation, span / std::exp(divisor));
     OfferSaturation(CurveShape::kSaturationLine, span / std::exp(divisor));
   }
   for (CurveShape shape : {CurveShape::kSaturation, CurveShape::kSaturationLine}) {
-    double width = std::log(80.0) / 47;  // refine: a coarse grid fakes a linear term
+    double width = std::log(kMostTauDivisor / kLeastTauDivisor) /
+                   (kTauGrid - 1);  // refine: a coarse grid fakes a linear term
     for (int round = 0; round < 3; ++round) {
       const double centre = Find(shape)->tau;
       for (double q : Linspace(-width, width, 7)) OfferSaturation(shape, centre * std::exp(q));
@@ -151,7 +154,7 @@ void Fitter::FitSaturations() {
     }
   }
   std::vector<double> logarithm(t_.size());
-  for (double offset : {1.0, 3.0, 10.0, 30.0}) {
+  for (double offset : kLogOffsets) {
     for (size_t i = 0; i < t_.size(); ++i) logarithm[i] = std::log(t_[i] + offset);
     Offer({.shape = CurveShape::kLogarithm, .name = "logarithm", .parameters = 3, .log_offset = offset},
           {one_, logarithm});
@@ -160,8 +163,8 @@ void Fitter::FitSaturations() {
 
 void Fitter::FitPiecewise() {
   const size_t n = t_.size();
-  for (int levels = 3; levels <= 6; ++levels) {
-    if (n < static_cast<size_t>(6 * levels)) continue;
+  for (int levels = kFewestLevels; levels <= kMostLevels; ++levels) {
+    if (n < static_cast<size_t>(kSamplesPerLevel * levels)) continue;
     const LevelFit fit = FitLevels(y_, levels);
     CurveModel model{.shape = CurveShape::kLevels,
                      .name = "levels_" + std::to_string(levels),
@@ -201,7 +204,7 @@ void Fitter::FitEvents(const std::vector<int64_t>& event_steps, double epoch, do
           {one_, after_first});
   }
   if (epoch > 0 && last_step > 2 * epoch) {
-    for (size_t i = 0; i < n; ++i) count[i] = std::floor((t_[i] - 1e-9) / epoch);
+    for (size_t i = 0; i < n; ++i) count[i] = std::floor((t_[i] - kTiny) / epoch);
     const int most = static_cast<int>(Max(count));
     if (most >= 2) {
       Offer({.shape = CurveShape::kEpochStairs, .name = "epoch_stairs", .parameters = 2, .event_count = most},
@@ -276,9 +279,9 @@ CurveModels FitCurve(Values t, Values y, const std::vector<int64_t>& event_steps
   }
   const double n = static_cast<double>(t.size());
   const double rho = Lag1(ResidualsOf(*flexible, t, y));
-  result.effective_samples = std::max(6.0, n * (1 - rho) / (1 + rho));
+  result.effective_samples = std::max(kLeastEffective, n * (1 - rho) / (1 + rho));
   result.noise = std::sqrt(flexible->fit.rss / n);
-  const double floor_variance = std::max((3e-4 * level) * (3e-4 * level), 1e-12);
+  const double floor_variance = std::max((kFitNoise * level) * (kFitNoise * level), kTiny * kTiny);
   for (CurveModel& model : result.models) {
     model.bic = result.effective_samples * std::log(model.fit.rss / n + floor_variance) +
                 model.parameters * std::log(result.effective_samples);
@@ -299,7 +302,7 @@ Knee LocateKnee(Values t, Values y, double start, double effective_samples) {
     const size_t end = std::min(n, nearest + 4);
     for (size_t i = begin + 1; i < end; ++i) spacing = std::max(spacing, t[i] - t[i - 1]);
   }
-  double width = 5 * std::max(spacing, 1e-9);
+  double width = 5 * std::max(spacing, kTiny);
   const std::vector<double> one(n, 1.0);
   Knee knee{start, start, start};
   for (int zoom = 0; zoom < 3; ++zoom) {  // until the interval spans several grid points
@@ -311,7 +314,7 @@ Knee LocateKnee(Values t, Values y, double start, double effective_samples) {
     knee.step = grid[least - rss.begin()];
     int within = 0;
     for (size_t i = 0; i < grid.size(); ++i) {
-      if (!(effective_samples * std::log(rss[i] / std::max(*least, 1e-9)) < 3.84)) continue;
+      if (!(effective_samples * std::log(rss[i] / std::max(*least, kTiny)) < kChiSquare95)) continue;
       if (within == 0) knee.low = grid[i];
       knee.high = grid[i];
       ++within;

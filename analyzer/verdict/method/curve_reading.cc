@@ -36,7 +36,8 @@ struct LevelSummary {
 LevelSummary SummariseLevels(const CurveModel& model, const CurveView& view) {
   const size_t n = view.t.size();
   const std::vector<double>& levels = model.levels;
-  const double tolerance = std::max(0.01 * view.level, 3 * std::sqrt(model.fit.rss / static_cast<double>(n)));
+  const double tolerance =
+      std::max(kFlatNoise * view.level, kNoiseErrors * std::sqrt(model.fit.rss / static_cast<double>(n)));
   LevelSummary summary{.last_change = view.t.front()};
   for (size_t i = 0; i < model.change_steps.size(); ++i) {
     if (std::abs(levels[i + 1] - levels[i]) > tolerance) summary.last_change = model.change_steps[i];
@@ -72,7 +73,8 @@ Reading ReadStop(const CurveModel& model, const CurveView& view) {
   if (rise <= 0 && (!tail || (!levels && !kinked))) {
     // A downward step is no growth problem: judge what precedes it.
     const size_t before = std::lower_bound(view.t.begin(), view.t.end(), knee) - view.t.begin();
-    const Slope slope = before >= 6 ? RobustSlope(view.t.first(before), view.y.first(before)) : Slope{};
+    const Slope slope =
+        before >= kMinBeforeKnee ? RobustSlope(view.t.first(before), view.y.first(before)) : Slope{};
     return FlatIf(slope, 2 * view.flat_limit(), knee);
   }
   if (!tail) return {.since = knee};
@@ -80,14 +82,16 @@ Reading ReadStop(const CurveModel& model, const CurveView& view) {
   if (tail->low > 0 && tail->value > view.floor_rate() &&
       tail->value * (view.t.back() - knee) > kCurveGrowth * view.level) {
     reading.growth = Growth::kGrowing;
-    reading.onset = kinked && model.fit.b[1] > 0.25 * tail->value ? 0 : knee;  // it grew before the kink too
+    reading.onset =
+        kinked && model.fit.b[1] > kGrewBefore * tail->value ? 0 : knee;  // it grew before the kink too
     return reading;
   }
-  const double allowed =
-      std::max(view.flat_limit(), 0.1 * std::abs(rise) / std::max(knee - first, view.sample_distance));
+  const double allowed = std::max(
+      view.flat_limit(), kFlatOfRise * std::abs(rise) / std::max(knee - first, view.sample_distance));
   if (tail->high < allowed) {
     const double noise = std::sqrt(model.fit.rss / static_cast<double>(view.t.size()));
-    reading.growth = rise > std::max(0.02 * view.level, 3 * noise) ? Growth::kStopped : Growth::kFlat;
+    reading.growth =
+        rise > std::max(kLeastRise * view.level, kNoiseErrors * noise) ? Growth::kStopped : Growth::kFlat;
   }
   return reading;
 }
@@ -95,7 +99,8 @@ Reading ReadStop(const CurveModel& model, const CurveView& view) {
 Reading ReadLogarithm(const CurveModel& model, const CurveView& view) {
   const double rise = model.fit.b[1] * (std::log(view.t.back() + model.log_offset) -
                                         std::log(view.t.front() + model.log_offset));
-  if (std::abs(rise) < 0.01 * view.level) return FlatIf(view.Whole(), view.flat_limit(), view.t.front());
+  if (std::abs(rise) < kFlatNoise * view.level)
+    return FlatIf(view.Whole(), view.flat_limit(), view.t.front());
   return {.growth = Growth::kSlowing};
 }
 
@@ -105,20 +110,20 @@ Estimate SaturationPlateau(const CurveModel& model, const CurveModels& all, cons
   const double plateau = model.fit.b[0] + model.fit.b[1];
   double low = plateau, high = plateau;
   const std::vector<double> one(view.t.size(), 1.0);
-  const double best_rss = std::max(all.Find(CurveShape::kSaturation)->fit.rss, 1e-9);
+  const double best_rss = std::max(all.Find(CurveShape::kSaturation)->fit.rss, kTiny);
   for (double direction : {-1.0, 1.0}) {
     double q = 0;
     for (int i = 0; i < 160; ++i) {
       q += direction * 0.012;
       const LinearFit fit = FitColumns({one, SaturationCurve(view.t, model.tau * std::exp(q))}, view.y);
-      if (all.effective_samples * std::log(fit.rss / best_rss) > 5.0) break;
+      if (all.effective_samples * std::log(fit.rss / best_rss) > kProfileDrop) break;
       low = std::min(low, fit.b[0] + fit.b[1]);
       high = std::max(high, fit.b[0] + fit.b[1]);
     }
   }
   const double slack = 2 * std::sqrt(model.fit.rss / static_cast<double>(view.t.size())) /
                            std::sqrt(std::max(all.effective_samples, 1.0)) +
-                       0.003 * view.level;
+                       kLevelNoise * view.level;
   return {plateau, Interval{low - slack, high + slack}};
 }
 
@@ -127,25 +132,25 @@ Reading ReadSaturation(const CurveModel& model, const CurveModels& all, const Cu
   const double amplitude = model.fit.b[1];
   const double first = view.t.front();
   if (model.shape == CurveShape::kSaturationLine) {
-    if (5 * tau > first + 0.75 * view.span())
+    if (kSettledTaus * tau > first + kCleanTailShare * view.span())
       return {};  // no clean tail: a slower decay explains the same data
-    const std::optional<Slope> tail = view.TailFrom(5 * tau);
+    const std::optional<Slope> tail = view.TailFrom(kSettledTaus * tau);
     if (!tail) return {};
     const double line = model.fit.b[2];
     if (line > view.floor_rate() && tail->low > 0 && amplitude > 0 &&
-        tail->value * (view.t.back() - 5 * tau) > kCurveGrowth * view.level) {
+        tail->value * (view.t.back() - kSettledTaus * tau) > kCurveGrowth * view.level) {
       return {.growth = Growth::kGrowing, .tail = tail, .warmed_up_before = true};
     }
     if (amplitude <= 0) return {.growth = line > 0 ? Growth::kGrowing : Growth::kUnclear, .tail = tail};
   }
   if (amplitude <= 0) return {};
-  if (amplitude * std::exp(-first / tau) < 0.01 * view.level)
+  if (amplitude * std::exp(-first / tau) < kFlatNoise * view.level)
     return FlatIf(view.Whole(), view.flat_limit(), first);
   const double rest = amplitude * std::exp(-view.last_step / tau);
-  if (rest < 0.02 * amplitude || rest < 0.005 * view.level) {
+  if (rest < kDecayRest * amplitude || rest < kRestOfLevel * view.level) {
     return {.growth = Growth::kStopped,
-            .tail = view.TailFrom(std::min(first + 4 * tau, first + 0.6 * view.span())),
-            .since = first + 3 * tau,
+            .tail = view.TailFrom(std::min(first + kCleanTailTaus * tau, first + kEarlyShare * view.span())),
+            .since = first + kMostDecayedTaus * tau,
             .rise = amplitude};
   }
   return {.growth = Growth::kSlowing, .plateau = SaturationPlateau(model, all, view)};
@@ -153,10 +158,10 @@ Reading ReadSaturation(const CurveModel& model, const CurveModels& all, const Cu
 
 Reading ReadStairs(const CurveModel& model, const CurveView& view) {
   const double per_event = model.fit.b[1];
-  if (per_event * model.event_count < 0.01 * view.level) {
+  if (per_event * model.event_count < kFlatNoise * view.level) {
     return FlatIf(view.Whole(), view.flat_limit(), view.t.front());
   }
-  const bool stairs = model.event_count >= 3 && per_event > view.floor_rate() * 5;
+  const bool stairs = model.event_count >= kMinStairs && per_event > view.floor_rate() * kStairFloors;
   return {.growth = stairs ? Growth::kStairs : Growth::kUnclear,
           .event_count = model.event_count,
           .per_event_bytes = per_event,
@@ -178,7 +183,7 @@ double CurveView::floor_rate() const {
 
 std::optional<Slope> CurveView::TailFrom(double from) const {
   const size_t begin = std::lower_bound(t.begin(), t.end(), from) - t.begin();
-  if (t.size() - begin < 5 || t.back() - from < kCurveTail * span()) return std::nullopt;
+  if (t.size() - begin < kMinWindow || t.back() - from < kCurveTail * span()) return std::nullopt;
   return RobustSlope(t.subspan(begin), y.subspan(begin));
 }
 

@@ -35,7 +35,7 @@ std::vector<NamedWindows> WindowsOf(const series::RunContext& run, int mature) {
     if (!named.windows.empty()) all.push_back(std::move(named));
   }
   const double epoch = run.epoch_steps.value_or(0);
-  if (epoch >= 8 && epoch < mature) {
+  if (epoch >= kMinEpochSteps && epoch < mature) {
     NamedWindows named{"epoch", {}};
     for (int j = 1; j <= static_cast<int>(mature / epoch); ++j) {
       const int boundary = static_cast<int>(std::floor(j * epoch));
@@ -104,7 +104,7 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
   }
   const double share = at_events / total;
   const double cover = static_cast<double>(covered_steps) / steps;
-  if (share < kEventShare || cover > kEventCover || share < 2.5 * cover) return std::nullopt;
+  if (share < kEventShare || cover > kEventCover || share < kEventExcess * cover) return std::nullopt;
 
   std::vector<double> retained;
   std::vector<double> starts;
@@ -117,7 +117,7 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
   std::vector<int> keeping;  // events that left memory behind
   std::vector<double> kept;
   for (size_t i = 0; i < retained.size(); ++i) {
-    if (retained[i] <= 0.1 * most) continue;
+    if (retained[i] <= kKeepingShare * most) continue;
     keeping.push_back(static_cast<int>(i));
     kept.push_back(retained[i]);
   }
@@ -125,7 +125,7 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
   const int events = static_cast<int>(retained.size());
   const int retaining = static_cast<int>(keeping.size());
   const int clean_since = events - 1 - keeping.back();
-  if (named.name == "epoch" && (retaining < 3 || events < 3)) return std::nullopt;
+  if (named.name == "epoch" && (retaining < kMinStairs || events < kMinStairs)) return std::nullopt;
 
   Verdict verdict;
   if (one_off > 0) {
@@ -144,8 +144,8 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
     bool young_event_holds = false;
     if (const series::EventTrack* track = run.FindEvents(named.name)) {
       for (int64_t step : track->steps) {
-        if (step > steps &&
-            SumSteps(all, static_cast<int>(step), static_cast<int>(step) + 1) > 0.3 * Median(kept)) {
+        if (step > steps && SumSteps(all, static_cast<int>(step), static_cast<int>(step) + 1) >
+                                kYoungEventShare * Median(kept)) {
           young_event_holds = true;
         }
       }
@@ -169,7 +169,7 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
   const size_t half = kept.size() / 2;
   const double earlier = Mean(Values(kept).first(half));
   const double later = Mean(Values(kept).subspan(half));
-  if (static_cast<double>(retaining) / events >= 0.6 && later >= 0.45 * earlier) {
+  if (static_cast<double>(retaining) / events >= kRetainingShare && later >= kLaterStairs * earlier) {
     const double rate = Sum(retained) / steps;
     const double error =
         2 * StandardDeviation(retained) / std::sqrt(static_cast<double>(events)) / Mean(retained);
@@ -177,12 +177,12 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
         Estimate{rate, Interval{rate * std::max(0.0, 1 - error), rate * (1 + error)}};
     return Answer(verdict, VerdictKind::kStaircase, "every " + named.name + " keeps memory");
   }
-  if (later < 0.45 * earlier) {
+  if (later < kLaterStairs * earlier) {
     return Answer(verdict, VerdictKind::kWarmupInProgress, "per-event retention is shrinking");
   }
   verdict.reason = Reason::kShapesNotSeparable;
-  verdict.needs_events = 3;
-  verdict.needs_steps = 3 * verdict.evidence.period_steps.value_or(0);
+  verdict.needs_events = kMinStairs;
+  verdict.needs_steps = kMinStairs * verdict.evidence.period_steps.value_or(0);
   return Answer(verdict, VerdictKind::kInconclusive, "irregular per-event retention");
 }
 
@@ -194,9 +194,9 @@ std::optional<Verdict> JudgeUnmarked(Values mature) {
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
   const std::vector<double> sums = CumulativeSum(sorted);
   const int largest =
-      static_cast<int>(std::lower_bound(sums.begin(), sums.end(), 0.8 * total) - sums.begin()) + 1;
-  if (largest < 3 || largest > 0.12 * steps) return std::nullopt;
-  const double threshold = 0.3 * Median(Values(sorted).first(largest));
+      static_cast<int>(std::lower_bound(sums.begin(), sums.end(), kEventShare * total) - sums.begin()) + 1;
+  if (largest < kMinStairs || largest > kUnmarkedCover * steps) return std::nullopt;
+  const double threshold = kYoungEventShare * Median(Values(sorted).first(largest));
   std::vector<int> jumps;  // steps
   double in_jumps = 0;
   for (int i = 0; i < steps; ++i) {
@@ -204,11 +204,12 @@ std::optional<Verdict> JudgeUnmarked(Values mature) {
     jumps.push_back(i + 1);
     in_jumps += mature[i];
   }
-  if (jumps.size() < 4 || in_jumps < 0.8 * total) return std::nullopt;
+  if (jumps.size() < kMinJumps || in_jumps < kEventShare * total) return std::nullopt;
   std::vector<double> gaps;
   for (size_t i = 1; i < jumps.size(); ++i) gaps.push_back(jumps[i] - jumps[i - 1]);
   const double gap = Mean(gaps);
-  if (Min(gaps) < 5 || StandardDeviation(gaps) / gap > 0.2 || (steps - jumps.back()) / gap >= 1.8)
+  if (Min(gaps) < kMinJumpGap || StandardDeviation(gaps) / gap > kJumpSpread ||
+      (steps - jumps.back()) / gap >= kOverdueGaps)
     return std::nullopt;
   Verdict verdict;
   verdict.evidence.event = "periodic (unmarked)";

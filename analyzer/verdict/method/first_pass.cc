@@ -13,7 +13,9 @@ namespace {
 // The step by which 98.5 % of the sum is reached.
 int StepOfAlmostAll(Values x) {
   const std::vector<double> sums = CumulativeSum(x);
-  return static_cast<int>(std::lower_bound(sums.begin(), sums.end(), 0.985 * sums.back()) - sums.begin()) + 1;
+  return static_cast<int>(std::lower_bound(sums.begin(), sums.end(), kAlmostAll * sums.back()) -
+                          sums.begin()) +
+         1;
 }
 
 struct Quarters {
@@ -24,7 +26,7 @@ struct Quarters {
 
 Quarters QuartersOf(Values x) {
   Quarters q;
-  const double mean = std::max(Mean(x), 1e-9);
+  const double mean = std::max(Mean(x), kTiny);
   for (size_t i = 0; i < 4; ++i) q.relative[i] = SplitMean(x, 4, i) / mean;
   return q;
 }
@@ -34,8 +36,10 @@ Quarters QuartersOf(Values x) {
 bool EvenOverPass(Values bytes, Values objects, double epoch) {
   const Quarters b = QuartersOf(bytes);
   const Quarters o = QuartersOf(objects);
-  const bool even = (b.LeastOfFirstThree() > 0.45 && b.relative[3] > 0.35 && b.Most() < 2.2) ||
-                    (o.LeastOfFirstThree() > 0.5 && o.relative[3] > 0.35 && o.Most() < 1.9);
+  const bool even = (b.LeastOfFirstThree() > kLeastQuarter && b.relative[3] > kLeastLastQuarter &&
+                     b.Most() < kMostQuarter) ||
+                    (o.LeastOfFirstThree() > kLeastQuarterObjects && o.relative[3] > kLeastLastQuarter &&
+                     o.Most() < kMostQuarterObjects);
   if (!even) return false;
   double count = 0, moment = 0, retaining = 0;
   for (size_t i = 0; i < objects.size(); ++i) {
@@ -44,9 +48,10 @@ bool EvenOverPass(Values bytes, Values objects, double epoch) {
     if (objects[i] > 0) ++retaining;
   }
   const double length = static_cast<double>(objects.size());
-  const double centre = moment / std::max(count, 1e-9) / std::max(std::min(epoch, length), 1.0);
-  const double tolerance = std::max({0.06, 2 / epoch, 2.5 / std::sqrt(12 * std::max(count, 1.0))});
-  return std::abs(centre - 0.5) <= tolerance && retaining / length >= 0.35;
+  const double centre = moment / std::max(count, kTiny) / std::max(std::min(epoch, length), 1.0);
+  const double tolerance = std::max(
+      {kCentreTolerance, 2 / epoch, kCentreErrors / std::sqrt(kUniformVariance * std::max(count, 1.0))});
+  return std::abs(centre - 0.5) <= tolerance && retaining / length >= kRetainingSteps;
 }
 
 // What more data would need: twice as much, and how many examples the limit has room for.
@@ -126,12 +131,12 @@ std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunCo
   }
   error_examples = std::sqrt(error_examples / static_cast<double>(n)) / sums.back();
   error_steps = std::sqrt(error_steps / static_cast<double>(n)) / sums.back();
-  if (error_examples >= 0.05 || error_examples >= 0.5 * error_steps) return std::nullopt;
+  if (error_examples >= kExampleError || error_examples >= 0.5 * error_steps) return std::nullopt;
 
   // Spread of the bytes per example, from twelve parts of the run.
   std::vector<double> ratio, weight;
-  for (size_t part = 0; part < 12; ++part) {
-    const auto [begin, end] = SplitBounds(n, 12, part);
+  for (size_t part = 0; part < kRateBatches; ++part) {
+    const auto [begin, end] = SplitBounds(n, kRateBatches, part);
     if (begin == end) continue;
     const double new_examples = seen[end - 1] - (begin > 0 ? seen[begin - 1] : 0);
     if (new_examples <= 0) continue;
@@ -151,11 +156,11 @@ std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunCo
   verdict.evidence.per_example_bytes = per_example;
   verdict.evidence.retained_bytes = sums.back();
   const double examples = run.dataset_examples.value_or(0);
-  verdict.evidence.complete = examples > 0 && seen.back() >= 0.98 * examples;
+  verdict.evidence.complete = examples > 0 && seen.back() >= kAllSeen * examples;
   if (examples > 0) {
     const double left = std::max(0.0, examples - seen.back());
     const double plateau = sums.back() + mean * left;
-    const double half = 2.2 * spread * std::sqrt(left + left * left / std::max(seen.back(), 1.0));
+    const double half = kForecastErrors * spread * std::sqrt(left + left * left / std::max(seen.back(), 1.0));
     verdict.plateau_bytes = Estimate{plateau, Interval{plateau - half, plateau + half}};
   }
   ScaleToData(run, &verdict);
@@ -164,10 +169,10 @@ std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunCo
 
 bool LooksLikeFill(Values retained, int last_step) {
   const size_t n = std::min(retained.size(), static_cast<size_t>(std::max(last_step, 0)));
-  if (n < 8) return false;
+  if (n < kFewEvents) return false;
   const double first = Mean(retained.first(n / 2));
   const double last = Mean(retained.subspan(3 * n / 4, n - 3 * n / 4));
-  return last > 0.4 * first && first > 0.4 * last;
+  return last > kAbruptShare * first && first > kAbruptShare * last;
 }
 
 }  // namespace plateau::verdict

@@ -52,7 +52,7 @@ Maturity FindMaturity(const SiteSeries& site, int steps, double floor_rate) {
   for (int i = 1;; ++i) {
     const int64_t horizon = (int64_t{1} << i) - 1;
     const int64_t mature = steps - horizon;
-    if (static_cast<double>(mature) < std::max(6.0, kMinMatureShare * steps)) {
+    if (static_cast<double>(mature) < std::max(kMinMatureSteps, kMinMatureShare * steps)) {
       if (first_candidate) return *first_candidate;
       return first_empty.value_or(Maturity{});
     }
@@ -99,13 +99,13 @@ Verdict JudgeTurnover(const SiteSeries& site, int steps) {
   int k = static_cast<int>(hazards.size()) - 1;
   const int oldest_two = static_cast<int>(hazards.size()) - 3;
   double deaths = 0, dead_bytes = 0, exposure = 0;
-  while (k >= 0 && (deaths < 12 || k > oldest_two)) {
+  while (k >= 0 && (deaths < kWantedDeaths || k > oldest_two)) {
     dead_bytes += hazards[k].dead_bytes;
     exposure += hazards[k].exposure;
     deaths += hazards[k].dead_count;
     --k;
   }
-  if (deaths < 5 || dead_bytes <= 0) {
+  if (deaths < kMinDeaths || dead_bytes <= 0) {
     verdict.reason = Reason::kNothingOldEnough;
     verdict.why = "long-lived objects, too few deaths to estimate their lifetime";
     verdict.needs_steps = steps;
@@ -128,21 +128,23 @@ Verdict JudgeTurnover(const SiteSeries& site, int steps) {
   const double birth_rate = Mean(births.subspan(births.size() / 2));
   const double plateau = birth_rate * (mean_life + tail_life);
   const double relative = 1 / std::sqrt(deaths);
-  const double low = std::min(birth_rate * (mean_life + tail_life / (1 + 2 * relative)), 0.92 * plateau);
+  const double low =
+      std::min(birth_rate * (mean_life + tail_life / (1 + 2 * relative)), (1 - kLevelError) * plateau);
   const double high =
-      std::max(birth_rate * (mean_life + tail_life / std::max(0.15, 1 - 2 * relative)), 1.08 * plateau);
+      std::max(birth_rate * (mean_life + tail_life / std::max(kLeastHazardShare, 1 - 2 * relative)),
+               (1 + kLevelError) * plateau);
 
   const std::vector<double> live = site.LiveBytes();
   const auto mean_of = [&](size_t begin, size_t end) {
     return Mean(Values(live).subspan(begin, end - begin));
   };
-  const double now = mean_of(static_cast<size_t>(0.9 * steps), live.size()) - live[0];
+  const double now = mean_of(static_cast<size_t>((1 - kNowShare) * steps), live.size()) - live[0];
   verdict.plateau_bytes = Estimate{plateau, Interval{low, high}};
   verdict.evidence.live_bytes = now;
   verdict.evidence.mean_life_steps = 1 / hazard;
-  if (now >= 0.85 * plateau || now >= 0.85 * low) {
+  if (now >= kReachedShare * plateau || now >= kReachedShare * low) {
     const double middle = mean_of(steps / 3, 2 * steps / 3);
-    if (mean_of(2 * steps / 3, live.size()) <= 1.15 * middle) {
+    if (mean_of(2 * steps / 3, live.size()) <= kLevelThirds * middle) {
       if (std::optional<int> filled = FilledBy(live, now, steps)) {
         verdict.kind = VerdictKind::kWarmupComplete;
         verdict.why = "it filled up, and objects die since as fast as they are born";
@@ -155,7 +157,7 @@ Verdict JudgeTurnover(const SiteSeries& site, int steps) {
       return verdict;
     }
   }
-  if (high / std::max(low, 1.0) < 3.5) {
+  if (high / std::max(low, 1.0) < kUsefulInterval) {
     verdict.kind = VerdictKind::kWarmupInProgress;
     verdict.why = "Little's law: births x mean lifetime is not reached yet";
     return verdict;

@@ -19,10 +19,10 @@ constexpr double kDecayProfile = 5.0;
 const std::array<double, kDecayConstants>& DecayDivisors() {
   static const auto divisors = [] {
     std::array<double, kDecayConstants> d;
-    const double first = std::log(0.9);
-    const double step = (std::log(40.0) - first) / (kDecayConstants - 1);
+    const double first = std::log(kLeastDecayDivisor);
+    const double step = (std::log(kMostTauDivisor) - first) / (kDecayConstants - 1);
     for (int i = 0; i < kDecayConstants; ++i) d[i] = std::exp(first + step * i);
-    d.back() = 40.0;
+    d.back() = kMostTauDivisor;
     return d;
   }();
   return divisors;
@@ -80,7 +80,7 @@ class Candidates {
 
 void FitSteps(const Segments& seg, int n, Candidates& best) {
   const int silent = std::max(2, static_cast<int>(std::ceil(kSilentTailShare * n)));
-  const int shortest = std::max(2, static_cast<int>(std::ceil(0.1 * n)));
+  const int shortest = std::max(2, static_cast<int>(std::ceil(kShortestPart * n)));
   best.Keep(
       {.shape = RateShape::kZero, .trend = RateTrend::kZero, .parameters = 0, .rss = seg.AboutZero(0, n)});
   best.Keep({.shape = RateShape::kConstant,
@@ -154,7 +154,7 @@ DecayProfile FitDecays(const Segments& seg, Values y, Values w, Candidates& best
                .end_rate = c * at_end,
                .remaining = c * tau * at_end});
     const double det = s1 * ff - f1 * f1;
-    if (det <= 1e-9 * s1 * ff) continue;
+    if (det <= kTiny * s1 * ff) continue;
     const double r = (sy * ff - f1 * fy) / det;
     const double c2 = (s1 * fy - f1 * sy) / det;
     if (r <= 0 || c2 <= 0) continue;
@@ -165,7 +165,7 @@ DecayProfile FitDecays(const Segments& seg, Values y, Values w, Candidates& best
                .parameters = 3,
                .rss = both,
                .rate = r,
-               .start = std::min(n - 1, static_cast<int>(3 * tau)),
+               .start = std::min(n - 1, static_cast<int>(kMostDecayedTaus * tau)),
                .tau = tau});
   }
   return profile;
@@ -174,11 +174,11 @@ DecayProfile FitDecays(const Segments& seg, Values y, Values w, Candidates& best
 void FitPowerLaws(Values y, Values w, Values centre, Candidates& best) {
   const size_t n = y.size();
   std::vector<double> logarithm(n), f(n);
-  for (double offset : {0.0, 3.0, 10.0}) {
+  for (double offset : kPowerOffsets) {
     for (size_t i = 0; i < n; ++i) logarithm[i] = std::log(centre[i] + offset);
-    for (double alpha : {0.3, 0.45, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0}) {
+    for (double alpha : kPowers) {
       const double fall = std::exp(alpha * (logarithm[n - 1] - logarithm[0]));
-      if (fall < 1.5) continue;
+      if (fall < kLeastFall) continue;
       double ff = 0, fy = 0;
       for (size_t i = 0; i < n; ++i) {
         f[i] = std::exp(-alpha * (logarithm[i] - logarithm[0]));
@@ -202,12 +202,12 @@ void FitPowerLaws(Values y, Values w, Values centre, Candidates& best) {
 double EffectiveCount(Values y, Values smooth, Values w) {
   const size_t n = y.size();
   double rho = 0;
-  if (n > 8) {
+  if (n > kFewEvents) {
     std::vector<double> residual(n);
     for (size_t i = 0; i < n; ++i) residual[i] = (y[i] - smooth[i]) * std::sqrt(w[i]);
     rho = Lag1(residual);
   }
-  return std::max(5.0, static_cast<double>(n) * (1 - rho) / (1 + rho));
+  return std::max(kLeastEffectiveBuckets, static_cast<double>(n) * (1 - rho) / (1 + rho));
 }
 
 }  // namespace
@@ -224,7 +224,7 @@ std::vector<RateFit> FitRateModels(Values y, Values centre, double floor) {
   const std::vector<double> smooth = Smooth(y);
   const double highest = Max(smooth);
   std::vector<double> w(n);
-  for (int i = 0; i < n; ++i) w[i] = 1 / (smooth[i] + 0.05 * highest);
+  for (int i = 0; i < n; ++i) w[i] = 1 / (smooth[i] + kWeightFloor * highest);
   const double scale = n / Sum(w);
   for (double& v : w) v *= scale;
 

@@ -103,34 +103,34 @@ Verdict SiteJudge::Judge() {
 }
 
 bool SiteJudge::ReachesNewHighs(const std::vector<double>& live) const {
-  const size_t early = static_cast<size_t>(0.6 * steps_);
-  const size_t late = static_cast<size_t>(0.85 * steps_);
+  const size_t early = static_cast<size_t>(kEarlyShare * steps_);
+  const size_t late = static_cast<size_t>(kLateBegin * steps_);
   const Values alloc = allocated();
   const size_t late_end = coarse() ? alloc.size() - 1 : alloc.size();  // the last bucket may be partial
   // By Little's law the stock in flight follows the flow of allocations.
   const double flow =
       std::max(1.0, Mean(alloc.subspan(late, late_end - late)) / std::max(Mean(alloc.first(early)), 1.0));
   const Values recent = Values(live).subspan(late);
-  const bool short_lived = horizon_ < steps_ / 8.0;
+  const bool short_lived = horizon_ < kShortLivedShare * steps_;
   const double now = short_lived ? Min(recent) : Max(recent);
   const double before = Max(Values(live).first(early));
-  const double factor = (short_lived ? 1.1 : 1.3) + (coarse() ? 0.25 : 0);
+  const double factor = (short_lived ? kNewHigh : kNewHighLongLived) + (coarse() ? kNewHighCoarse : 0);
   return now > factor * before * flow && now - before > floor_ * steps_;
 }
 
 void SiteJudge::NoteEpochCycle(const std::vector<double>& live, Verdict& verdict) const {
-  if (epoch_ <= 0 || steps_ <= 1.2 * epoch_) return;
+  if (epoch_ <= 0 || steps_ <= kBeyondPass * epoch_) return;
   std::vector<double> drops;
   for (int j = 1; j <= static_cast<int>((steps_ - 2) / epoch_); ++j) {
     const int edge = static_cast<int>(std::nearbyint(j * epoch_));
-    const int begin = std::max(0, edge - 2);
-    const int end = std::min(steps_, edge + 3) + 1;
+    const int begin = std::max(0, edge - kEdgeSteps);
+    const int end = std::min(steps_, edge + kEdgeSteps + 1) + 1;
     if (edge >= end) continue;
     drops.push_back(Max(Values(live).subspan(begin, edge + 1 - begin)) -
                     Min(Values(live).subspan(edge, end - edge)));
   }
   const double amplitude = Max(Values(live).subspan(1)) - Min(Values(live).subspan(1));
-  if (drops.empty() || amplitude <= 0.02 * reference_ || Median(drops) <= 0.5 * amplitude) return;
+  if (drops.empty() || amplitude <= kProcessMaterial * reference_ || Median(drops) <= 0.5 * amplitude) return;
   verdict.evidence.event = "epoch";
   verdict.evidence.event_count = static_cast<int>(drops.size());
   verdict.evidence.cycle_amplitude_bytes = amplitude;
@@ -139,7 +139,7 @@ void SiteJudge::NoteEpochCycle(const std::vector<double>& live, Verdict& verdict
 // A ring or queue of long-lived objects that grew from nothing to a material level, and stays there.
 std::optional<Verdict> SiteJudge::JudgeFilled(const std::vector<double>& live) const {
   if (horizon_ < kFillTakesShare * steps_) return std::nullopt;
-  const size_t tail = live.size() - live.size() / 10;
+  const size_t tail = live.size() - static_cast<size_t>(kNowShare * static_cast<double>(live.size()));
   const double now = Mean(Values(live).subspan(std::min(tail, live.size() - 1))) - live[0];
   if (now <= kProcessMaterial * reference_) return std::nullopt;
   const std::optional<int> filled = FilledBy(live, now, steps_);
@@ -172,7 +172,7 @@ Verdict SiteJudge::JudgeNothingRetained() {
                                     : std::max(run_.sample_interval_bytes, run_.sampled_site_interval_bytes);
   const double object_bytes =
       std::max(site_.object_bytes > 0 ? site_.object_bytes : mean_bytes, interval_bytes);
-  base.detectable_bytes_per_step = std::max(2 * floor_, 5 * object_bytes / std::max(mature_, 1));
+  base.detectable_bytes_per_step = std::max(2 * floor_, kSeenObjects * object_bytes / std::max(mature_, 1));
   NoteEpochCycle(live, base);
 
   std::vector<bool> at_event(steps_, false);
@@ -186,7 +186,7 @@ Verdict SiteJudge::JudgeNothingRetained() {
     std::vector<double> there, elsewhere;
     for (int i = 0; i < steps_; ++i) (at_event[i] ? there : elsewhere).push_back(alloc[i]);
     const double excess = Mean(there) - Median(elsewhere);
-    if (excess > 0.02 * reference_) {
+    if (excess > kProcessMaterial * reference_) {
       base.evidence.spike_bytes = excess;
       base.evidence.event_count = events;
       return With(base, VerdictKind::kSpikeRecovered,
@@ -202,7 +202,7 @@ bool SiteJudge::ExplainedByLoss() const {
   const double survivors = Sum(Values(site_.surv_count).subspan(1, static_cast<size_t>(mature_)));
   const double lost_objects = run_.lost_rate * Sum(Values(site_.alloc_count).subspan(1));
   return Mean(window.bytes) <= kLossMultiple * run_.lost_rate * Mean(allocated()) ||
-         survivors <= lost_objects + 3 * std::sqrt(lost_objects) + 3;
+         survivors <= lost_objects + kLossMultiple * std::sqrt(lost_objects) + kLossMultiple;
 }
 
 Verdict SiteJudge::Leak(const RetentionState& state, Verdict base, std::string component) const {
@@ -211,7 +211,7 @@ Verdict SiteJudge::Leak(const RetentionState& state, Verdict base, std::string c
   base.rate_bytes_per_step = Estimate{state.rate, Interval{state.low, state.high}};
   if (state.onset) base.onset_step = *state.onset;
   const Values objects = Values(site_.surv_count).subspan(1, static_cast<size_t>(mature_));
-  const size_t last = std::min(objects.size(), std::max<size_t>(5, objects.size() / 3));
+  const size_t last = std::min(objects.size(), std::max<size_t>(kMinWindow, objects.size() / 3));
   base.evidence.objects_per_step = Mean(objects.last(last));
   base.evidence.component = std::move(component);
   base.forecast = MakeForecast(run_.level_now_bytes.value_or(Sum(Window().bytes)),
@@ -227,10 +227,10 @@ Verdict SiteJudge::Slowing(const RetentionState& state, Verdict base) const {
   if (state.remaining) {
     const double total = Sum(Window().bytes);
     const double remaining = *state.remaining;
-    if (remaining < 0.02 * total) {
+    if (remaining < kDecayRest * total) {
       return With(base, VerdictKind::kWarmupComplete, "a decay whose rest is below 2 %");
     }
-    const double slack = 0.08 * (total + remaining);  // model error of "exponential"
+    const double slack = kLevelError * (total + remaining);
     const Interval rest = state.remaining_interval.value_or(Interval{remaining, remaining});
     base.plateau_bytes = Estimate{
         total + remaining, Interval{std::max(total, total + rest.low - slack), total + rest.high + slack}};
@@ -257,12 +257,12 @@ Verdict SiteJudge::Unclear(const RetentionState& state, Verdict base, const char
 // A leak far below a decaying warm-up: a homogeneous tail whose rate exceeds what the decay leaves.
 std::optional<RetentionState> SiteJudge::TailAboveDecay(const RetentionState& full, int from) const {
   const int start = std::max(from, mature_ / 2);
-  if (mature_ - start < 12 || full.fits.empty()) return std::nullopt;
+  if (mature_ - start < kRecentEvents || full.fits.empty()) return std::nullopt;
   RetentionState tail = JudgeRetention(Window().From(start), floor_);
-  if (tail.state != Retention::kConstant || tail.events < 8) return std::nullopt;
+  if (tail.state != Retention::kConstant || tail.events < kFewEvents) return std::nullopt;
   const Values bytes = Window().bytes;
-  const size_t last = std::min<size_t>(bytes.size(), std::max(8, (mature_ - start) / 2));
-  const MeanInterval rate = BatchInterval(bytes.last(last), 8);
+  const size_t last = std::min<size_t>(bytes.size(), std::max(kFewEvents, (mature_ - start) / 2));
+  const MeanInterval rate = BatchInterval(bytes.last(last), kFewEvents);
   double best = 0;
   bool any = false;
   for (const RateFit& fit : full.fits) {
@@ -328,7 +328,7 @@ Verdict SiteJudge::JudgeAfterFirstPass(const RetentionState& full, int pass_end,
 
   // The same rate before and after the first pass: a leak without any cache in it.
   if (full.state == Retention::kConstant && onset <= 0.5 * pass_end && rate_after > 0.5 * rate_before &&
-      retaining_after >= 4) {
+      retaining_after >= kMinRetaining) {
     return Leak(full, base);
   }
   if (post.state != Retention::kZero && post.state != Retention::kConstant) {
@@ -345,13 +345,14 @@ Verdict SiteJudge::JudgeAfterFirstPass(const RetentionState& full, int pass_end,
         base.evidence.remaining_bytes = full.remaining;
         return With(base, VerdictKind::kWarmupInProgress, "the retention rate is falling over the whole run");
       }
-      if (full.slowing_possible && rate_before > 1.5 * rate_after && full.state != Retention::kConstant) {
+      if (full.slowing_possible && rate_before > kFasterBefore * rate_after &&
+          full.state != Retention::kConstant) {
         base.rate_bytes_per_step = Estimate{post.rate, Interval{post.low, post.high}};
         return Inconclusive(base, Reason::kShapesNotSeparable,
                             "the rate fell after the first pass: slowing growth is not excluded", steps_);
       }
       char component[96] = "";
-      if (rate_before > 1.5 * rate_after) {
+      if (rate_before > kFasterBefore * rate_after) {
         std::snprintf(component, sizeof component, "a first-pass fill of %.0f bytes/step before",
                       rate_before - rate_after);
       }
@@ -401,20 +402,21 @@ Verdict SiteJudge::JudgeDuringFirstPass(const RetentionState& full, int pass_end
   if (run_.has_no_pass && epoch_ <= 0) {
     return JudgeUnbounded(window, full, Values(site_.surv_count).subspan(1), run_, std::move(base));
   }
-  if (*full.onset > std::max(5.0, 0.15 * mature_)) return Leak(full, base);
+  if (*full.onset > std::max<double>(kMinWindow, kLateOnset * mature_)) return Leak(full, base);
 
   double sampling_variance = 0;
   if (!window.variance.empty())
     sampling_variance = Sum(window.variance) / (static_cast<double>(mature_) * mature_);
-  const MeanInterval rate = BatchInterval(window.bytes, 12, sampling_variance);
+  const MeanInterval rate = BatchInterval(window.bytes, kRateBatches, sampling_variance);
   base.rate_bytes_per_step = Estimate{rate.mean, Interval{rate.low, rate.high}};
   const double total = Sum(window.bytes);
   if (epoch_ > 0) {
     const double left = std::max(0.0, epoch_ - mature_);
-    const double error = (rate.high - rate.low) / 2 / TQuantile(std::min(12, std::max(2, mature_ / 3)));
+    const double error =
+        (rate.high - rate.low) / 2 / TQuantile(std::min(kRateBatches, std::max(2, mature_ / 3)));
     const double total_variance = sampling_variance * mature_ * mature_;
-    const double half =
-        2.2 * std::sqrt(error * error * left * left + error * error * mature_ * left + total_variance);
+    const double half = kForecastErrors * std::sqrt(error * error * left * left +
+                                                    error * error * mature_ * left + total_variance);
     const double plateau = total + rate.mean * left;
     base.plateau_bytes = Estimate{plateau, Interval{plateau - half, plateau + half}};
   }

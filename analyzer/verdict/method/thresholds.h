@@ -1,4 +1,4 @@
-// The constants of the method, in one place. docs/verdicts.md gives the reason for each; change one only
+// The constants of the method, all of them, each with its reason. docs/verdicts.md explains the main ones; change one only
 // together with a run of all vectors.
 #ifndef PLATEAU_ANALYZER_VERDICT_METHOD_THRESHOLDS_H_
 #define PLATEAU_ANALYZER_VERDICT_METHOD_THRESHOLDS_H_
@@ -22,6 +22,36 @@ inline constexpr double kFilledShare = 0.9;  // of its level: a site of long-liv
 inline constexpr double kFillTakesShare =
     0.1;  // ... and that is worth telling when it took so much of the run
 inline constexpr double kStaysFilledShare = 0.75;  // it has not fallen below this share of its level since
+
+inline constexpr double kMinMatureSteps = 6;  // steps that must be old enough at any horizon
+inline constexpr double kWantedDeaths = 12;  // of old objects, pooled until their hazard is known to 30 % ...
+inline constexpr double kMinDeaths = 5;      // ... and with fewer it is not known at all
+inline constexpr double kLevelError = 0.08;  // a level from Little's law or a decay is not known better
+inline constexpr double kLeastHazardShare = 0.15;  // keeps the upper bound of a lifetime finite
+inline constexpr double kNowShare = 0.1;           // the last tenth of a run is "now"
+inline constexpr double kReachedShare = 0.85;      // of the expected level: it is reached ...
+inline constexpr double kLevelThirds = 1.15;    // ... when the last third is not above the middle one by more
+inline constexpr double kUsefulInterval = 3.5;  // an expected level is told when its bounds differ by less
+
+// Nothing is retained: is the level really level?
+inline constexpr double kEarlyShare = 0.6;         // the highest level of this first part ...
+inline constexpr double kLateBegin = 0.85;         // ... is compared with the part from here on ...
+inline constexpr double kShortLivedShare = 0.125;  // ... with its lowest level where objects die soon
+inline constexpr double kNewHigh = 1.1;            // a new high is above the old one by this factor
+inline constexpr double kNewHighLongLived = 1.3;   // the same of objects that live long: their level wanders
+inline constexpr double kNewHighCoarse = 0.25;     // more, where a bucket is several steps
+inline constexpr int kEdgeSteps = 2;       // around the end of an epoch, where what it piled up is freed
+inline constexpr double kSeenObjects = 5;  // objects that a leak would have left before it is sure to be seen
+
+// Containers that grow by a factor.
+inline constexpr int kContainerSteps = 20;          // shorter runs show no three jumps
+inline constexpr double kLeastGrowthFactor = 1.15;  // between two jumps, of the level and of the distance ...
+inline constexpr double kMostStepFactor = 3.2;      // ... up to doubling with some room for a changing pace
+inline constexpr double kMostLevelFactor = 3.0;
+inline constexpr int kMedianFromSteps = 4;      // levels between jumps farther apart are medians
+inline constexpr int kYoungSteps = 8;           // births of the last steps prove nothing yet
+inline constexpr double kOldBlockShare = 0.35;  // of the level: what a jump must free, the old block
+inline constexpr double kOverdueJump = 1.5;     // the next jump is overdue: it is no container
 
 // Retention-rate models.
 inline constexpr int kRateBuckets = 40;
@@ -50,6 +80,19 @@ inline constexpr int kMinRetaining = 4;           // retaining steps behind a ra
 inline constexpr double kWeakBic = 2;             // "positive" on the scale of Kass and Raftery
 inline constexpr double kLaplace95 = -1.64;  // one-sided 95 % and 90 % of the normal distribution: arrivals
 inline constexpr double kLaplace90 = -1.28;  // that get rarer lie below
+inline constexpr double kDecayRest = 0.02;   // of all: a decay that leaves less to come has ended
+inline constexpr double kLeastDecayDivisor = 0.9;  // decay constants tried: from 1.1 windows ...
+inline constexpr double kMostTauDivisor = 40.0;    // ... to a fortieth of one
+inline constexpr double kShortestPart = 0.1;       // of the window: parts of a broken shape are no shorter
+inline constexpr double kMostDecayedTaus = 3;      // after three decay constants 95 % are over
+inline constexpr double kPowerOffsets[] = {0.0, 3.0, 10.0};  // of c (k + offset)^-alpha
+inline constexpr double kPowers[] = {0.3, 0.45, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0};
+inline constexpr double kLeastFall = 1.5;  // a power law that falls by less over the window is a constant
+inline constexpr double kLeastEffectiveBuckets = 5.0;  // whatever the correlation of residuals
+inline constexpr double kWeightFloor = 0.05;           // of the highest rate, in the variance of a bucket
+inline constexpr double kFasterBefore = 1.5;           // before the end of the pass: a fill beside the leak
+inline constexpr double kLateOnset = 0.15;      // of the window: what begins later is no first-pass fill
+inline constexpr double kForecastErrors = 2.2;  // standard errors, 95 % with few batches
 
 // First pass over the data.
 inline constexpr int kPostPassSteps = 5;
@@ -57,10 +100,37 @@ inline constexpr double kPostPassShare = 0.04;
 inline constexpr double kEpochTolerance = 0.05;
 inline constexpr double kEpochToleranceSteps = 3.0;
 inline constexpr double kLoaderLeadSteps = 4;  // loaders run ahead of the step counter
+inline constexpr double kBeyondPass = 1.2;     // passes: enough of the second is seen
+inline constexpr double kAlmostAll = 0.985;    // of the bytes: the step of the last of them ends the growth
+inline constexpr double kLeastQuarter = 0.45;  // of the mean: quarters of an even pass, in bytes ...
+inline constexpr double kLeastLastQuarter = 0.35;  // ... of which the last may be cut short ...
+inline constexpr double kMostQuarter = 2.2;
+inline constexpr double kLeastQuarterObjects = 0.5;  // ... and in objects, whose number varies less
+inline constexpr double kMostQuarterObjects = 1.9;
+inline constexpr double kCentreTolerance =
+    0.06;                                        // of the pass: the mean birth step is so near its middle ...
+inline constexpr double kCentreErrors = 2.5;     // ... or within so many errors of a uniform ...
+inline constexpr double kUniformVariance = 12;   // ... distribution, whose variance is a twelfth
+inline constexpr double kRetainingSteps = 0.35;  // of the steps of a pass retain, at least
+inline constexpr double kExampleError = 0.05;    // of the sum: bytes follow the count of examples
+inline constexpr double kAllSeen = 0.98;         // of the examples
+inline constexpr double kAbruptShare = 0.4;  // the rate before an abrupt end and the early one differ less
 
 // Events.
-inline constexpr double kEventShare = 0.8;   // of the retained bytes born at events
-inline constexpr double kEventCover = 0.34;  // share of the steps that events may cover
+inline constexpr double kEventShare = 0.8;       // of the retained bytes born at events
+inline constexpr double kEventCover = 0.34;      // share of the steps that events may cover
+inline constexpr double kEventExcess = 2.5;      // events keep so much more than their share of the steps
+inline constexpr double kMinEpochSteps = 8;      // shorter epochs are no events
+inline constexpr double kKeepingShare = 0.1;     // of the most that an event kept: this one keeps too
+inline constexpr int kMinStairs = 3;             // events that keep: the first is often a one-off
+inline constexpr double kYoungEventShare = 0.3;  // of the usual stair: a young event holds one as well
+inline constexpr double kRetainingShare = 0.6;   // of the events of a staircase keep
+inline constexpr double kLaterStairs = 0.45;     // of the earlier stairs: what later ones keep at least
+inline constexpr double kUnmarkedCover = 0.12;   // of the steps, jumps that nobody marked
+inline constexpr size_t kMinJumps = 4;           // of them, at distances of ...
+inline constexpr double kMinJumpGap = 5;         // ... so many steps at least, which vary ...
+inline constexpr double kJumpSpread = 0.2;       // ... by so much at most
+inline constexpr double kOverdueGaps = 1.8;      // without a jump: it has ended
 inline constexpr size_t kStairsBesideOneOff =
     3;                                          // events that keep alike, beside one that keeps far more ...
 inline constexpr double kOneOffFactor = 3;      // ... by this factor at least: it left a one-off ...
@@ -75,7 +145,45 @@ inline constexpr int kMinSamples = 8;
 inline constexpr int kCurveBins = 160;
 inline constexpr double kFlatShare = 0.05;  // "steady" must exclude growth of 5 % of the level per run length
 inline constexpr double kCurveTail = 0.15;
-inline constexpr double kCurveGrowth = 0.03;  // less is within what allocators do on their own
+inline constexpr double kCurveGrowth = 0.03;       // less is within what allocators do on their own
+inline constexpr double kSeenErrors = 5;           // errors of the slope that a growth would have shown
+inline constexpr double kSeenGrowth = 1.9;         // times the growth that allocators make
+inline constexpr double kPassMargin = 1.08;        // passes: the end of the first one lies behind
+inline constexpr double kLatestBegin = 0.65;       // of the span: tails begin no later
+inline constexpr size_t kShapesRead = 5;           // best shapes whose readings are compared
+inline constexpr double kTailSamples = 5;          // distances between samples that a tail is long at least
+inline constexpr double kRecentShare = 0.35;       // of the span is recent ...
+inline constexpr double kRecentRate = 0.4;         // ... and has this share of a growth's rate at least
+inline constexpr double kKneeTolerances = 2.5;     // a knee farther from the epoch than these is another one
+inline constexpr double kMostAtEvents = 0.4;       // of the samples: more are not cut out
+inline constexpr size_t kMinForGlitches = 9;       // samples, before a single one may be called a glitch
+inline constexpr double kMadToDeviation = 1.4826;  // median absolute deviation of a normal distribution
+inline constexpr double kGlitchFloor = 1e-4;       // of the level, noise that every curve has
+inline constexpr double kGlitchScales = 8;         // deviations from the neighbours' median
+inline constexpr double kLeastKept = 0.85;     // of the samples: else what looked like glitches is the curve
+inline constexpr double kFlatNoise = 0.01;     // of the level: no rise
+inline constexpr double kLeastRise = 0.02;     // of the level: a rise that has stopped
+inline constexpr double kNoiseErrors = 3;      // standard deviations of the residuals
+inline constexpr size_t kMinBeforeKnee = 6;    // samples that a slope before the knee needs
+inline constexpr double kGrewBefore = 0.25;    // of the slope after a kink: it grew before, too
+inline constexpr double kFlatOfRise = 0.1;     // of the slope before a knee: flat behind it
+inline constexpr double kProfileDrop = 5.0;    // of twice the log likelihood, 95 % with two parameters
+inline constexpr double kLevelNoise = 0.003;   // of the level, in an expected plateau
+inline constexpr double kSettledTaus = 5;      // decay constants after which nothing is left of a decay
+inline constexpr double kRestOfLevel = 0.005;  // of the level: nothing more will come
+inline constexpr double kStairFloors = 5;      // floors that one stair is high
+inline constexpr size_t kManySamples = 80;     // from here on knees are looked for on a grid ...
+inline constexpr int kKneeGrid = 90;           // ... of so many steps
+inline constexpr size_t kMinSegment = 3;       // samples on each side of a knee
+inline constexpr double kLeastTauDivisor = 0.5;  // saturations tried: from two spans ...
+inline constexpr int kTauGrid = 48;              // ... to a fortieth, in so many steps
+inline constexpr double kLogOffsets[] = {1.0, 3.0, 10.0, 30.0};
+inline constexpr int kFewestLevels = 3;  // of a curve that is constant in parts
+inline constexpr int kMostLevels = 6;
+inline constexpr int kSamplesPerLevel = 6;
+inline constexpr double kLeastEffective = 6.0;  // samples, whatever their correlation
+inline constexpr double kFitNoise = 3e-4;       // of the level: residuals below it are equal
+inline constexpr double kChiSquare95 = 3.84;    // one degree of freedom
 
 // Whole process.
 inline constexpr double kProcessMaterial = 0.02;  // a component below 2 % of the peak is not headlined
