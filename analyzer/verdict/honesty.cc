@@ -80,7 +80,17 @@ AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& f
         std::max(result.detectable_bytes_per_step, facts.unexplained.slope.high);
   }
   Verdict instead;
-  if (!facts.not_covered.empty()) {
+  const OverheadFact& process = facts.anonymous;
+  const bool process_grows =
+      process.growth == Growth::kGrowing && process.slope.low > result.detectable_bytes_per_step;
+  if (process_grows) {
+    instead.rate_bytes_per_step =
+        Estimate{process.slope.value, Interval{process.slope.low, process.slope.high}};
+    result.instead =
+        Inconclusive(instead, Reason::kUnexplainedGrowth,
+                     "resident memory grows to the end, and what call sites keep does not explain it",
+                     static_cast<double>(facts.steps));
+  } else if (!facts.not_covered.empty()) {
     result.instead =
         Inconclusive(instead, Reason::kNotCovered,
                      "nothing grew in what was recorded, but " + facts.not_covered.front(), std::nullopt);
@@ -108,8 +118,9 @@ std::optional<size_t> WhoPinsTheHeap(std::span<const SiteFinding> sites) {
   double all = 0;
   std::optional<size_t> most;
   for (size_t i = 0; i < sites.size(); ++i) {
-    all += sites[i].kept_in_steps_bytes;
     const Verdict& verdict = sites[i].verdict;
+    if (IsAllClear(verdict.kind)) continue;  // what it holds is in flight
+    all += sites[i].kept_in_steps_bytes;
     const bool may_go_on = IsOpen(verdict) || IsLeak(verdict.kind);
     if (!may_go_on || verdict.reason == Reason::kRecentStop) continue;
     if (!most || sites[i].kept_in_steps_bytes > sites[*most].kept_in_steps_bytes) most = i;

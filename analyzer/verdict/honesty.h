@@ -2,8 +2,8 @@
 // checked on random mixes by tests/analyzer/verdict/honesty_test.cc. Whoever makes a headline asks here.
 //
 //   1  All-clear. "Steady", "no retention" and "a leak above X would have been seen" need a run that was long
-//      enough and recorded as a whole, in which no undecided site and no unexplained resident memory grows by
-//      more than X. X is the largest of what each of them could hide.
+//      enough and recorded as a whole, in which no undecided site, no unexplained memory and not the process
+//      itself grows by more than X. X is the largest of what each of them could hide.
 //   2  Ranking. HeadlineRank() is the whole order. "No call site retains it" needs proof.
 //   3  Hypotheses. While the headline is undecided, nothing that could explain it is ruled out.
 //   4  Causes before symptoms. Where blocks that stay explain the holes of a heap, their line is the headline and
@@ -50,7 +50,9 @@ struct ProcessFacts {
   OverheadFact gap;          // held by the allocator beyond what was ever live at once
   OverheadFact outside;      // resident beyond what the allocator holds: files, shared memory, drivers
   OverheadFact unexplained;  // of it: anonymous, and explained by nothing
+  OverheadFact anonymous;    // resident and anonymous: heap, maps and stacks, whoever explains them
   OverheadFact resident;     // all of it
+  bool gap_rises = false;    // the gap grows to the end, though by less than is called fragmentation
   // What was not recorded, one sentence each: "blocks of the trace are missing", "process 17 was not traced".
   std::vector<std::string> not_covered;
 };
@@ -107,8 +109,8 @@ std::optional<Verdict> JudgeUnexplained(const OverheadFact& unexplained, double 
 double GrowthOfSites(std::span<const SiteFinding> sites);
 bool NoSiteExplains(double growth_of_sites, double gap_rate);
 
-// Rule 4: the site whose blocks explain why holes stay in the heap, if there is one: it keeps most of what was
-// born in the steps and stays, and nothing says that it has stopped.
+// Rule 4: the site whose blocks explain why holes stay in the heap, if there is one: of what was born in the
+// steps and is kept it has most, and nothing says that it has stopped.
 std::optional<size_t> WhoPinsTheHeap(std::span<const SiteFinding> sites);
 
 }  // namespace plateau::verdict

@@ -122,7 +122,7 @@ MeasuredProcess MeasureProcess(const ProcessSeries& process, const RunContext& r
   facts.counts_steps = run.CountsSteps();
   MeasureWorkers(process, reference, measured);
 
-  std::vector<double> step, beyond_peak, outside, unexplained, resident, slack;
+  std::vector<double> step, beyond_peak, outside, unexplained, anonymous, resident, slack;
   double highest_live = 0;
   const bool has_held = process.held.size() == process.step.size();
   const bool has_unexplained = process.unexplained.size() == process.step.size();
@@ -134,12 +134,19 @@ MeasuredProcess MeasureProcess(const ProcessSeries& process, const RunContext& r
     beyond_peak.push_back(std::max(process.held[i] - highest_live, 0.0));
     // Below zero, the allocator holds pages that were never touched: touching them is no growth outside it.
     outside.push_back(std::max(process.rss[i] - process.held[i], 0.0));
-    if (has_unexplained) unexplained.push_back(std::max(process.unexplained[i], 0.0));
+    if (has_unexplained) {
+      unexplained.push_back(std::max(process.unexplained[i], 0.0));
+      anonymous.push_back(process.held[i] + unexplained.back());
+    }
     resident.push_back(process.rss[i]);
   }
   if (step.empty()) return measured;
   facts.gap = JudgedFact(step, beyond_peak, run);
   facts.outside = JudgedFact(step, outside, run);
+  facts.gap_rises = step.size() >= kMinRiseSamples &&
+                    FactOf(step, beyond_peak, kUnexplainedMaterial * reference).growth == Growth::kGrowing;
+  if (has_unexplained && step.size() >= kMinRiseSamples)
+    facts.anonymous = FactOf(step, anonymous, kUnexplainedMaterial * reference);
   if (has_unexplained) facts.unexplained = FactOf(step, unexplained, kUnexplainedMaterial * reference);
   facts.resident = FactOf(step, resident, 0);
   MeasureSlack(slack, facts.gap, reference, measured);

@@ -18,6 +18,7 @@ struct Candidate {
   double size = 0;
   Component component;
   Verdict verdict;
+  bool is_refusal = false;  // an all-clear that may not be given
 };
 
 Candidate OfSite(double size, size_t index, const SiteFinding& finding) {
@@ -46,13 +47,8 @@ Verdict GrowingOverhead(VerdictKind kind, const Slope& slope, std::string why) {
 }
 
 // An all-clear that the rules refused stands where the all-clear would: behind everything that was found.
-bool IsRefusal(const Candidate& candidate) {
-  return candidate.component.kind == VerdictKind::kInconclusive && !candidate.component.site &&
-         !candidate.verdict.rate_bytes_per_step;
-}
-
 int RankOf(const Candidate& candidate) {
-  return IsRefusal(candidate) ? 2 * SeverityRank(VerdictKind::kSpikeRetained) + 1
+  return candidate.is_refusal ? 2 * SeverityRank(VerdictKind::kSpikeRetained) + 1
                               : 2 * HeadlineRank(candidate.verdict);
 }
 
@@ -117,14 +113,14 @@ void AddGap(std::span<const SiteFinding> sites, const ProcessFacts& facts,
             std::vector<Candidate>& candidates) {
   const OverheadFact& gap = facts.gap;
   // What is not there now cannot be what grows: the highest live level has caught up with it.
-  const bool is_there = gap.bytes > kProcessMaterial * facts.reference_bytes;
-  if (gap.growth != Growth::kGrowing || gap.slope.value <= 0 || !is_there) return;
-  const double of_sites = GrowthOfSites(sites);
+  const bool is_there = gap.bytes > kProcessMaterial * facts.reference_bytes && gap.slope.value > 0;
+  const bool fragments = gap.growth == Growth::kGrowing && is_there;
+  if (!fragments && !(facts.gap_rises && is_there)) return;
   Verdict verdict = GrowingOverhead(VerdictKind::kFragmentation, gap.slope,
                                     "the allocator holds ever more than was live at once");
   verdict.evidence.slack_bytes = gap.bytes;
-  verdict.evidence.sites_growth_bytes_per_step = of_sites;
-  candidates.push_back(OfProcess(gap.slope.value, verdict, gap.bytes));
+  verdict.evidence.sites_growth_bytes_per_step = GrowthOfSites(sites);
+  if (fragments) candidates.push_back(OfProcess(gap.slope.value, verdict, gap.bytes));
   const std::optional<size_t> pinning = WhoPinsTheHeap(sites);
   if (!pinning || GrowsWithoutEnd(sites[*pinning].verdict.kind)) return;
   const SiteFinding& site = sites[*pinning];
@@ -244,6 +240,7 @@ ProcessVerdict DecideHeadline(std::span<const SiteFinding> sites, const Measured
   const bool is_refused = all_clear.kind == VerdictKind::kInconclusive;
   const double detectable = all_clear.detectable_bytes_per_step.value_or(0);
   candidates.push_back(OfProcess(0, std::move(all_clear), 0));
+  candidates.back().is_refusal = is_refused;
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     const int rank_a = RankOf(a);
     const int rank_b = RankOf(b);
@@ -255,7 +252,7 @@ ProcessVerdict DecideHeadline(std::span<const SiteFinding> sites, const Measured
   result.headline = candidates.front().verdict;
   result.headline_site = candidates.front().component.site;
   for (Candidate& candidate : candidates) {
-    const bool says_nothing = candidate.component.kind == VerdictKind::kSteady || IsRefusal(candidate);
+    const bool says_nothing = candidate.component.kind == VerdictKind::kSteady || candidate.is_refusal;
     if (says_nothing && candidates.size() > 1 && &candidate != &candidates.front()) continue;
     result.components.push_back(std::move(candidate.component));
   }

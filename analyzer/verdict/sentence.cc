@@ -96,7 +96,7 @@ std::string Steady(const Verdict& v) {
   if (e.from_log_only) return "No growth." + SeenText(v);
   std::string out = "No retention.";
   if (e.retained_bytes && *e.retained_bytes > 0 && !e.maturity_steps) {  // of a process: what sites have kept
-    out = "Nothing grows. " + BytesText(*e.retained_bytes) + " stay from earlier";
+    out = "Nothing grows. " + BytesText(*e.retained_bytes) + " stay";
     if (!e.largest_kept.empty()) out += ", most of it at " + e.largest_kept;
     out += ".";
   }

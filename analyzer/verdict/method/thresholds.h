@@ -190,6 +190,7 @@ inline constexpr double kProcessMaterial = 0.02;  // a component below 2 % of th
 inline constexpr double kOwnHeapShare =
     0.3;  // a worker whose own heap makes more of its growth copies nothing
 inline constexpr size_t kMinOverheadSamples = 4;  // of the ledger, before a trend of it is told
+inline constexpr size_t kMinRiseSamples = 12;  // of the ledger, before a slow rise of the process is believed
 inline constexpr double kStillGrowingShare =
     0.3;                                     // of its rate: what the last third of a growth has at least
 inline constexpr double kSlackShare = 0.08;  // held and not live, of the reference: worth a sentence ...

@@ -79,6 +79,9 @@ std::string Broken(const std::vector<SiteFinding>& sites, const MeasuredProcess&
                                  facts.unexplained.rise > 0.01 * facts.reference_bytes;
   if (headline.kind == VerdictKind::kSteady && unexplained_grows && facts.unexplained.slope.value > promised)
     return "unexplained memory grows by more than was promised";
+  if (headline.kind == VerdictKind::kSteady && facts.anonymous.growth == Growth::kGrowing &&
+      facts.anonymous.slope.low > promised)
+    return "the process grows by more than was promised";
   if (is_all_clear && facts.steps < 40) return "an all-clear after too few steps";
   if (is_all_clear && !facts.not_covered.empty()) return "an all-clear over what was not recorded";
   for (const Component& component : said.components) {
@@ -174,6 +177,8 @@ MeasuredProcess AnyProcess(Dice& dice) {
   measured.facts.gap = AnyOverhead(dice);
   measured.facts.outside = AnyOverhead(dice);
   measured.facts.unexplained = AnyOverhead(dice);
+  measured.facts.anonymous = AnyOverhead(dice);
+  measured.facts.gap_rises = dice.Often(0.2);
   if (dice.Often(0.1)) measured.facts.not_covered.push_back("a part of it is missing");
   measured.keeps_old_peak = dice.Often(0.2);
   measured.slack_bytes = dice.Size(200 * kMiB);
@@ -267,7 +272,7 @@ TEST(HonestyTest, WhatStayedIsNotCalledNoRetention) {
   const Verdict headline = run.Headline();
   EXPECT_EQ(headline.kind, VerdictKind::kSteady);
   EXPECT_THAT(headline.sentence, Not(HasSubstr("No retention")));
-  EXPECT_THAT(headline.sentence, HasSubstr("4.50 MiB stay from earlier"));
+  EXPECT_THAT(headline.sentence, HasSubstr("4.50 MiB stay"));
 }
 
 TEST(HonestyTest, TooShortIsTooShort) {
