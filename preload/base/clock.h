@@ -1,5 +1,9 @@
 // The clock of event time stamps: the TSC where it is invariant, CLOCK_MONOTONIC nanoseconds where it is not.
 //
+// A program may have the TSC taken away (PR_SET_TSC, seccomp's strict mode): then time stamps go on in the unit
+// in which they began, read from the kernel's clock, and where that is forbidden too from the page that the kernel
+// updates at every tick, which is right to some milliseconds.
+//
 // Safe everywhere. Allocates: never. Locks: never.
 #ifndef PLATEAU_PRELOAD_BASE_CLOCK_H_
 #define PLATEAU_PRELOAD_BASE_CLOCK_H_
@@ -11,31 +15,37 @@
 namespace plateau {
 
 struct ClockState {
+  bool reads_tsc;
   bool is_monotonic_ns;       // time stamps are nanoseconds
   uint64_t ticks_per_second;  // measured against CLOCK_MONOTONIC, better the longer the process runs
   uint64_t start_tsc;
   uint64_t start_monotonic_ns;
+  uint64_t left_tsc;  // the last time stamp before the TSC was taken away
+  uint64_t left_monotonic_ns;
 };
 extern ClockState g_clock;
 
 // Chooses the clock. Called once, in the constructor; a forked child keeps the choice.
 void StartClock();
 
-inline uint64_t ClockNs(clockid_t id) {
-  timespec now;
-  clock_gettime(id, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
+// From now on nothing reads the TSC, which is about to become a fault.
+void LeaveTsc();
+
+// CLOCK_MONOTONIC or CLOCK_REALTIME.
+uint64_t ClockNs(clockid_t id);
+
+// Time stamps without the TSC.
+uint64_t NowWithoutTsc();
 
 // The time, in steps of 256 ticks or about a tenth of a microsecond. What is finer is noise, which a packed
 // trace would have to keep.
 inline uint64_t Now() {
   constexpr uint64_t kNoise = 255;
 #if defined(__x86_64__)
-  if (!g_clock.is_monotonic_ns) [[likely]]
+  if (g_clock.reads_tsc) [[likely]]
     return __builtin_ia32_rdtsc() & ~kNoise;
 #endif
-  return ClockNs(CLOCK_MONOTONIC) & ~kNoise;
+  return NowWithoutTsc() & ~kNoise;
 }
 
 // Corrects ticks_per_second; called whenever both clocks were just read.

@@ -79,7 +79,7 @@ std::string_view ErrorName(int error_number) {
     case EBADF:
       return "the program closed our file";
     case ESTALE:
-      return "the file was replaced";
+      return "the file was replaced or cut";
     default:
       return "unexpected error";
   }

@@ -16,7 +16,7 @@ inline constexpr uintptr_t kPageBytes = 4096;
 // refuses.
 void* MapZeroed(size_t bytes);
 
-// Gives the pages back; they read as zero afterwards.
+// Gives whole pages back; they read as zero afterwards, also when the kernel does not take them.
 void DropPages(void* begin, size_t bytes);
 
 // Whether the 8 bytes at `address` (aligned to 8) can be read. One system call, about 150 ns.

@@ -63,27 +63,46 @@ T WithErrno(long result) {
 }
 
 void* KernelMmap(void* address, size_t bytes, int prot, int flags, int fd, off_t offset) {
-  return WithErrno<void*>(sys::Mmap(address, bytes, prot, flags, fd, offset));
+  return WithErrno<void*>(
+      sys::KernelCall(SYS_mmap, sys::Arg(address), sys::Arg(bytes), prot, flags, fd, offset));
 }
-int KernelMunmap(void* address, size_t bytes) { return WithErrno<int>(sys::Munmap(address, bytes)); }
+int KernelMunmap(void* address, size_t bytes) {
+  return WithErrno<int>(sys::KernelCall(SYS_munmap, sys::Arg(address), sys::Arg(bytes)));
+}
 void* KernelMremap(void* address, size_t old_bytes, size_t new_bytes, int flags, ...) {
   __builtin_va_list arguments;
   __builtin_va_start(arguments, flags);
   void* new_address = __builtin_va_arg(arguments, void*);
   __builtin_va_end(arguments);
-  return WithErrno<void*>(sys::Call(SYS_mremap, sys::Arg(address), sys::Arg(old_bytes), sys::Arg(new_bytes),
-                                    flags, sys::Arg(new_address)));
+  return WithErrno<void*>(sys::KernelCall(SYS_mremap, sys::Arg(address), sys::Arg(old_bytes),
+                                          sys::Arg(new_bytes), flags, sys::Arg(new_address)));
 }
 // An allocator may move the break while it initialises, with its lock held, when dlsym would call it again.
 int KernelBrk(void* address) {
-  void* const now = reinterpret_cast<void*>(sys::Call(SYS_brk, sys::Arg(address)));
+  void* const now = reinterpret_cast<void*>(sys::KernelCall(SYS_brk, sys::Arg(address)));
   __curbrk = now;
   if (now >= address) return 0;
   errno = ENOMEM;
   return -1;
 }
 void KernelExit(int status) {
-  for (;;) sys::Call(SYS_exit_group, status);
+  for (;;) sys::KernelCall(SYS_exit_group, status);
+}
+
+int KernelPrctl(int option, ...) {
+  unsigned long a[4];
+  __builtin_va_list arguments;
+  __builtin_va_start(arguments, option);
+  for (unsigned long& argument : a) argument = __builtin_va_arg(arguments, unsigned long);
+  __builtin_va_end(arguments);
+  return WithErrno<int>(
+      sys::KernelCall(SYS_prctl, option, sys::Arg(a[0]), sys::Arg(a[1]), sys::Arg(a[2]), sys::Arg(a[3])));
+}
+int KernelExecve(const char* path, char* const* argv, char* const* environment) {
+  return WithErrno<int>(sys::KernelCall(SYS_execve, sys::Arg(path), sys::Arg(argv), sys::Arg(environment)));
+}
+long KernelSyscall(long number, long a, long b, long c, long d, long e, long f) {
+  return WithErrno<long>(sys::KernelCall(number, a, b, c, d, e, f));
 }
 
 template <typename T>
@@ -122,6 +141,8 @@ int FindAllocator(dl_phdr_info* info, size_t, void*) {
 
 }  // namespace
 
+constinit SyscallFunction plateau_real_syscall = KernelSyscall;
+
 constinit RealFunctions g_real = {
     __libc_malloc,
     __libc_free,
@@ -143,6 +164,16 @@ constinit RealFunctions g_real = {
     nullptr,
     nullptr,
     KernelExit,
+    KernelPrctl,
+    nullptr,
+    nullptr,
+    KernelExecve,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 // mallinfo2 came with glibc 2.33 and is found at run time, because a weak reference would still demand its version. Older
@@ -186,6 +217,17 @@ void ResolveRealFunctions() {
   Resolve("dlclose", &found.dlclose);
   Resolve("pthread_create", &found.pthread_create);
   Resolve("_exit", &found.exit_now);
+  Resolve("prctl", &found.prctl);
+  Resolve("syscall", &plateau_real_syscall);
+  Resolve("sigaction", &found.sigaction);
+  Resolve("signal", &found.signal);
+  Resolve("execve", &found.execve);
+  Resolve("execv", &found.execv);
+  Resolve("execvp", &found.execvp);
+  Resolve("execvpe", &found.execvpe);
+  Resolve("fexecve", &found.fexecve);
+  Resolve("posix_spawn", &found.posix_spawn);
+  Resolve("posix_spawnp", &found.posix_spawnp);
   // All names are switched at once, so that no block comes from one allocator and goes to another because a
   // name was switched later.
   g_is_libc = found.malloc == __libc_malloc;

@@ -8,6 +8,8 @@
 #define PLATEAU_PRELOAD_BASE_REAL_FUNCTIONS_H_
 
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -36,8 +38,24 @@ struct RealFunctions {
   int (*dlclose)(void*);
   int (*pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   void (*exit_now)(int);  // _exit
+  int (*prctl)(int, ...);
+  int (*sigaction)(int, const struct sigaction*, struct sigaction*);
+  sighandler_t (*signal)(int, sighandler_t);
+  int (*execve)(const char*, char* const*, char* const*);
+  int (*execv)(const char*, char* const*);
+  int (*execvp)(const char*, char* const*);
+  int (*execvpe)(const char*, char* const*, char* const*);
+  int (*fexecve)(int, char* const*, char* const*);
+  int (*posix_spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
+                     char* const*, char* const*);
+  int (*posix_spawnp)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
+                      char* const*, char* const*);
 };
 extern RealFunctions g_real;
+
+// The real syscall(), which takes any arguments. Its name is that of C, because the entry of our hook is assembler.
+using SyscallFunction = long (*)(long, long, long, long, long, long, long);
+extern "C" SyscallFunction plateau_real_syscall;
 
 // Looks the functions up behind this library. Under the guard: dlsym may allocate.
 void ResolveRealFunctions();

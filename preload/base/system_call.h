@@ -1,6 +1,9 @@
 // System calls that go straight to the kernel: they never run a hook of ours or of anybody else, and never
 // touch errno. A result from -4095 to -1 is a negative error number.
 //
+// Call() is for what we do ourselves. Somebody may stand in between: a seccomp filter of the program forbids
+// some calls (system_filter.h), and tests let them fail. KernelCall() is for what we do in the program's name.
+//
 // Safe everywhere: before constructors, in signal handlers, in a forked child. Allocates: never.
 #ifndef PLATEAU_PRELOAD_BASE_SYSTEM_CALL_H_
 #define PLATEAU_PRELOAD_BASE_SYSTEM_CALL_H_
@@ -12,13 +15,14 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace plateau::sys {
 
-inline long Call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+inline long KernelCall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
 #if defined(__x86_64__)
   long result;
   register long r10 asm("r10") = d;
@@ -42,6 +46,21 @@ inline long Call(long number, long a = 0, long b = 0, long c = 0, long d = 0, lo
 #else
 #error "Plateau records on x86-64 and AArch64 Linux"
 #endif
+}
+
+// Asked instead of the kernel when it is set.
+using Interceptor = long (*)(long number, long a, long b, long c, long d, long e, long f);
+inline constinit std::atomic<Interceptor> g_interceptor{nullptr};
+// How many threads are inside Call(): whoever sets the interceptor may wait until those that did not see it are through.
+inline constinit std::atomic<int> g_calls_at_work{0};
+
+inline long Call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  g_calls_at_work.fetch_add(1);
+  const Interceptor interceptor = g_interceptor.load();
+  const long result =
+      interceptor == nullptr ? KernelCall(number, a, b, c, d, e, f) : interceptor(number, a, b, c, d, e, f);
+  g_calls_at_work.fetch_sub(1);
+  return result;
 }
 
 template <typename T>

@@ -2,6 +2,8 @@
 // nothing is decided here. Compiled without frame pointers, so that the slow path sees the program's frame as
 // its caller.
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <sys/types.h>
 
@@ -9,8 +11,11 @@
 #include <cstdint>
 
 #include "preload/base/real_functions.h"
+#include "preload/hooks/exec_hooks.h"
 #include "preload/hooks/hooks.h"
 #include "preload/hooks/process_hooks.h"
+#include "preload/hooks/sandbox_hooks.h"
+#include "preload/hooks/signal_hooks.h"
 
 #define PLATEAU_EXPORT __attribute__((visibility("default"), noinline))
 
@@ -128,5 +133,92 @@ PLATEAU_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attri
 PLATEAU_EXPORT void _exit(int status) { plateau::HookExit(status); }
 
 PLATEAU_EXPORT void _Exit(int status) { plateau::HookExit(status); }
+
+PLATEAU_EXPORT int prctl(int option, ...) {
+  va_list arguments;
+  va_start(arguments, option);
+  const unsigned long a = va_arg(arguments, unsigned long), b = va_arg(arguments, unsigned long);
+  const unsigned long c = va_arg(arguments, unsigned long), d = va_arg(arguments, unsigned long);
+  va_end(arguments);
+  return plateau::HookPrctl(option, a, b, c, d);
+}
+
+PLATEAU_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
+  plateau::ResolveIfNeeded();
+  return plateau::HookSigaction(signal, action, old);
+}
+
+PLATEAU_EXPORT sighandler_t signal(int signal, sighandler_t handler) noexcept {
+  plateau::ResolveIfNeeded();
+  return plateau::HookSignal(signal, handler);
+}
+
+PLATEAU_EXPORT int execve(const char* path, char* const* argv, char* const* environment) noexcept {
+  return plateau::HookExecve(path, argv, environment);
+}
+
+PLATEAU_EXPORT int execv(const char* path, char* const* argv) noexcept {
+  return plateau::HookExecv(path, argv);
+}
+
+PLATEAU_EXPORT int execvp(const char* file, char* const* argv) noexcept {
+  return plateau::HookExecvp(file, argv);
+}
+
+PLATEAU_EXPORT int execvpe(const char* file, char* const* argv, char* const* environment) noexcept {
+  return plateau::HookExecvpe(file, argv, environment);
+}
+
+PLATEAU_EXPORT int fexecve(int fd, char* const* argv, char* const* environment) noexcept {
+  return plateau::HookFexecve(fd, argv, environment);
+}
+
+// The list of arguments becomes an array, as in the C library; a null ends it.
+#define PLATEAU_LIST_TO_ARRAY(first, argv)                                                  \
+  va_list arguments;                                                                        \
+  size_t count = 0;                                                                         \
+  va_start(arguments, first);                                                               \
+  for (const char* word = first; word != nullptr; word = va_arg(arguments, char*)) ++count; \
+  va_end(arguments);                                                                        \
+  auto** argv = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));         \
+  char** next = argv;                                                                       \
+  va_start(arguments, first);                                                               \
+  for (const char* word = first; word != nullptr; word = va_arg(arguments, char*)) {        \
+    *next++ = const_cast<char*>(word);                                                      \
+  }                                                                                         \
+  *next = nullptr
+
+PLATEAU_EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  PLATEAU_LIST_TO_ARRAY(first, argv);
+  va_end(arguments);
+  return plateau::HookExecv(path, argv);
+}
+
+PLATEAU_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
+  PLATEAU_LIST_TO_ARRAY(first, argv);
+  va_end(arguments);
+  return plateau::HookExecvp(file, argv);
+}
+
+PLATEAU_EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  PLATEAU_LIST_TO_ARRAY(first, argv);
+  char* const* environment = va_arg(arguments, char* const*);
+  va_end(arguments);
+  return plateau::HookExecve(path, argv, environment);
+}
+
+PLATEAU_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
+                               const posix_spawnattr_t* attributes, char* const* argv,
+                               char* const* environment) noexcept {
+  plateau::ResolveIfNeeded();
+  return plateau::HookSpawn(g_real.posix_spawn, false, pid, path, actions, attributes, argv, environment);
+}
+
+PLATEAU_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
+                                const posix_spawnattr_t* attributes, char* const* argv,
+                                char* const* environment) noexcept {
+  plateau::ResolveIfNeeded();
+  return plateau::HookSpawn(g_real.posix_spawnp, true, pid, file, actions, attributes, argv, environment);
+}
 
 }  // extern "C"

@@ -5,8 +5,11 @@
 #include <atomic>
 
 #include "preload/base/real_functions.h"
+#include "preload/hooks/exec_hooks.h"
+#include "preload/hooks/signal_hooks.h"
 #include "preload/recorder/event.h"
 #include "preload/recorder/parts.h"
+#include "preload/recorder/trace_sink.h"
 
 namespace plateau {
 namespace {
@@ -41,13 +44,6 @@ void* RunThread(void* context) {
   void* argument = launch->argument;
   launch->taken.store(false, std::memory_order_release);
   return start(argument);
-}
-
-void ResolveIfNeeded() {
-  if (g_real.dlclose != nullptr) return;
-  const HookScope scope(t_thread);
-  const OwnCallScope own(t_thread);
-  ResolveRealFunctions();
 }
 
 }  // namespace
@@ -100,7 +96,10 @@ namespace {
 
 extern "C" char** environ;
 
-[[gnu::constructor(101)]] void AtStart() { StartProcess(environ); }
+[[gnu::constructor(101)]] void AtStart() {
+  StartProcess(environ);
+  if (g_gate.live.load(std::memory_order_relaxed) == 1 && g_sink.shared()) GuardMappedTrace();
+}
 
 }  // namespace
 }  // namespace plateau

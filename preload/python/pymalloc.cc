@@ -64,9 +64,7 @@ int64_t NextGap() {
   if (!t_is_seeded) {
     t_is_seeded = true;
     uint64_t cycles = reinterpret_cast<uintptr_t>(&t_random);
-#if defined(__x86_64__)
-    cycles ^= __builtin_ia32_rdtsc() * 0x9e3779b97f4a7c15u;
-#endif
+    cycles ^= Now() * 0x9e3779b97f4a7c15u;
     t_random.Seed(cycles);
   }
   t_gap_mean_bytes = mean_bytes;

@@ -128,7 +128,8 @@ bool StartInChild(ThreadState& t) {
   const OwnCallScope own(t);
   unwind::ResetCaptureAfterFork();
   CallParts(&Part::on_fork_child);
-  const bool started = g_options.follow && StartRecording(t);
+  // Where its parent was not allowed to write any more, the child is not either.
+  const bool started = g_options.follow && g_sink.MayWrite() && StartRecording(t);
   if (started) {
     OpenGate();
   } else {
@@ -209,7 +210,8 @@ ThreadBuffer* MakeBuffer(ThreadState& t) {
   t.buffer = buffer;
   t.slot_totals = buffer->totals();
   WatchThreadEnd(t);
-  const uint32_t thread_id = static_cast<uint32_t>(sys::Gettid());
+  const long kernel_id = sys::Gettid();
+  const uint32_t thread_id = sys::Failed(kernel_id) ? 0 : static_cast<uint32_t>(kernel_id);
   buffer->random().Seed(Now() ^ reinterpret_cast<uintptr_t>(&t) ^ (uint64_t{buffer->stream()} << 32) ^
                         thread_id);
   t.bytes_until_sample = buffer->DrawGap(g_rate.sample_bytes.load(std::memory_order_relaxed));
@@ -253,6 +255,12 @@ void Drop(trace::DropReason reason, uint64_t events, uint64_t bytes) {
   g_sink.CountDrop(reason, events, bytes);
 }
 
+bool LoseTrace() {
+  g_phase.store(Phase::kOff, std::memory_order_relaxed);
+  g_gate.Set(GateState::Off(/*fast_free=*/AllocatorIsLibc()));
+  return g_sink.BecomeScratch();
+}
+
 trace::Totals ProcessTotals() {
   trace::Totals sum = g_sink.header()->ended_threads;
   g_slots.ForEachUsed([&sum](const trace::SlotHeader* slot) {
@@ -267,9 +275,10 @@ trace::Totals ProcessTotals() {
 }
 
 void FinishProcess() {
+  if (g_gate.live.load(std::memory_order_relaxed) != 1) return;
   // A vfork child shares all this with its parent, and ends alone.
-  if (g_gate.live.load(std::memory_order_relaxed) != 1 || g_pid != static_cast<uint32_t>(sys::Getpid()))
-    return;
+  const long pid = sys::Getpid();
+  if (!sys::Failed(pid) && g_pid != static_cast<uint32_t>(pid)) return;
   CallParts(&Part::at_end);
   ThreadState& t = t_thread;
   const HookScope scope(t);

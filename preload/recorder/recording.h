@@ -50,6 +50,10 @@ trace::Totals ProcessTotals();
 // the header and gives unused space back.
 void FinishProcess();
 
+// Ends the recording after somebody cut the trace file under its mappings, and says so. From a signal handler. False when
+// the mappings could not be replaced.
+bool LoseTrace();
+
 // Called by libc in the child of fork(). Children that are made otherwise are noticed by Awake().
 void OnForkChild();
 

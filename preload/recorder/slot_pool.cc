@@ -59,6 +59,17 @@ void SlotPool::Release(trace::SlotHeader* slot) {
   }
 }
 
+void SlotPool::ReserveAll(TraceSink* sink) {
+  const uint32_t count = extent_count_.load(std::memory_order_acquire);
+  for (uint32_t e = 0; e < count; ++e) {
+    for (uint32_t i = 0; i < trace::kSlotsPerExtent; ++i) {
+      if (reserved_[e].load(std::memory_order_relaxed) & (1u << i)) continue;
+      if (!sink->ReserveSlot(reinterpret_cast<uint8_t*>(SlotAt(e, i)))) return;
+      reserved_[e].fetch_or(1u << i, std::memory_order_relaxed);
+    }
+  }
+}
+
 void SlotPool::RetireFree(TraceSink* sink) {
   const uint32_t count = extent_count_.load(std::memory_order_acquire);
   for (uint32_t e = 0; e < count; ++e) {

@@ -40,6 +40,9 @@ class SlotPool {
     }
   }
 
+  // Gives every slot its disk space now: later nobody may be able to.
+  void ReserveAll(TraceSink* sink);
+
   // Takes every free slot out of use and gives its disk space back.
   void RetireFree(TraceSink* sink);
 

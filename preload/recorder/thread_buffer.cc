@@ -48,7 +48,8 @@ ThreadBuffer* ThreadBuffer::Acquire() {
   buffer->events_until_time_ = kEventsPerTime;
   buffer->last_time_ = 0;
   buffer->capture_is_ready_ = false;
-  slot->thread_id = static_cast<uint32_t>(sys::Gettid());
+  const long thread_id = sys::Gettid();
+  slot->thread_id = sys::Failed(thread_id) ? 0 : static_cast<uint32_t>(thread_id);
   std::memset(&slot->totals, 0, sizeof(slot->totals));
   const uint32_t stream = __atomic_add_fetch(&g_sink.header()->stream_count, 1u, __ATOMIC_RELAXED);
   // The block first, then the owner: a reader that sees the owner sees an empty block of that stream.
@@ -58,6 +59,7 @@ ThreadBuffer* ThreadBuffer::Acquire() {
 }
 
 void ThreadBuffer::Release(ThreadBuffer* buffer) {
+  if (!g_sink.MayWrite()) return;
   buffer->Flush();
   trace::SlotHeader* slot = buffer->slot_;
   const trace::Totals totals = slot->totals;
@@ -96,6 +98,8 @@ void ThreadBuffer::ResetInChild() {
 
 void ThreadBuffer::Flush() {
   if (writer_.bytes() == 0) return;
+  if (!g_sink.MayWrite()) [[unlikely]]
+    return g_sink.CountDrop(trace::DropReason::kSandbox, 1, 0);
   const bool written = g_sink.WriteBlock(*block_, payload());
   events_until_time_ = kEventsPerTime;
   if (written) {

@@ -34,7 +34,7 @@ class ThreadBuffer {
 
   // A buffer with a slot and a new stream; null when there is no slot or no memory.
   static ThreadBuffer* Acquire();
-  // Writes the open block out, adds the counters to those of ended threads and frees the slot.
+  // Writes the open block out (where nobody may, it stays in its slot for good), adds the counters to those of ended threads and frees the slot.
   static void Release(ThreadBuffer* buffer);
   // In a forked child: all buffers of the parent are forgotten.
   static void ResetInChild();
@@ -72,7 +72,8 @@ class ThreadBuffer {
   }
 
   // Seals and writes the open block, if it holds anything, and begins the next. When it cannot be written,
-  // its events are dropped and counted; definitions, marks and the like are carried over into the next block.
+  // its events are dropped and counted; definitions, marks and the like are carried over into the next block. Where a seccomp
+  // filter forbids writing, the block stays as it is, and what does not fit into it is counted.
   void Flush();
 
   // The unwinder's memory of this thread. Asks the C library for the bounds of the stack the first time.

@@ -11,6 +11,7 @@
 #include "preload/base/fixed_text.h"
 #include "preload/base/raw_log.h"
 #include "preload/base/system_call.h"
+#include "preload/base/system_filter.h"
 #include "preload/trace/encoder.h"
 
 namespace plateau {
@@ -77,6 +78,7 @@ static_assert(std::is_trivially_destructible_v<TraceSink>);
 bool TraceSink::Open(const Options& options, std::string_view program) {
   reported_ = false;
   is_full_ = false;
+  is_lost_ = false;
   if (!CreateFile(options, program)) return false;
   if (!MapHeader()) return false;
 
@@ -164,6 +166,7 @@ bool TraceSink::MapHeader() {
     return false;
   }
   header_ = reinterpret_cast<trace::FileHeader*>(memory);
+  least_bytes_ = trace::kHeaderBytes;
   return true;
 }
 
@@ -184,7 +187,7 @@ TraceSink::Descriptor::Descriptor(const TraceSink& sink) {
   fd_ = static_cast<int>(sys::Failed(high) ? low : high);
   struct stat info;
   if (sys::Failed(sys::Call(SYS_fstat, fd_, sys::Arg(&info))) || info.st_dev != sink.device_ ||
-      info.st_ino != sink.inode_) {
+      info.st_ino != sink.inode_ || static_cast<uint64_t>(info.st_size) < sink.least_bytes_) {
     sys::Close(fd_);
     fd_ = -ESTALE;
   }
@@ -270,6 +273,7 @@ uint8_t* TraceSink::AddExtent() {
       return nullptr;
     }
     memory = reinterpret_cast<uint8_t*>(mapped);
+    least_bytes_ = offset + trace::kExtentBytes;
     header_->extent_offset[extent_count_] = offset;
     __atomic_store_n(&header_->extent_count, extent_count_ + 1, __ATOMIC_RELEASE);
   } else {
@@ -299,6 +303,7 @@ bool TraceSink::ReserveSlot(const uint8_t* memory) {
 }
 
 bool TraceSink::WriteBlock(const trace::BlockHeader& open, const uint8_t* payload) {
+  if (__atomic_load_n(&is_lost_, __ATOMIC_RELAXED)) return false;
   const uint64_t tsc = Now();
   const trace::BlockHeader sealed = trace::SealedHeader(open, payload, tsc);
   const uint64_t size = RoundUp(sizeof(sealed) + sealed.payload_bytes, trace::kBlockAlign);
@@ -326,6 +331,13 @@ bool TraceSink::WriteBlock(const trace::BlockHeader& open, const uint8_t* payloa
   return error == 0;
 }
 
+bool TraceSink::MayWrite() const {
+  for (const long number : {SYS_openat, SYS_fstat, SYS_pwritev, SYS_prlimit64, SYS_fcntl, SYS_close}) {
+    if (!sys::MayCall(number)) return false;
+  }
+  return true;
+}
+
 void TraceSink::RefreshClock() {
   if (header_ == nullptr) return;
   const uint64_t tsc = Now();
@@ -351,17 +363,35 @@ void TraceSink::PunchHole(const uint8_t* memory, size_t bytes) {
                  extent->offset + static_cast<uint64_t>(memory - extent->memory), bytes);
 }
 
-void TraceSink::AbandonInChild() {
-  const auto scratch = [](void* memory, size_t bytes) {
-    sys::Mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
-              -1, 0);
+bool TraceSink::ReplaceMappings() {
+  bool is_done = true;
+  const auto replace = [&](void* memory, size_t bytes) {
+    is_done &= !sys::Failed(sys::Mmap(memory, bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
   };
-  if (shared_) {
-    for (uint32_t i = 0; i < extent_count_; ++i) {
-      scratch(extents_[i].memory, trace::kExtentBytes);
-    }
-    if (header_ != nullptr) scratch(header_, trace::kHeaderBytes);
-  }
+  for (uint32_t i = 0; i < extent_count_; ++i) replace(extents_[i].memory, trace::kExtentBytes);
+  if (header_ != nullptr) replace(header_, trace::kHeaderBytes);
+  return is_done;
+}
+
+bool TraceSink::Owns(const void* address) const {
+  if (!shared_ || header_ == nullptr) return false;
+  const auto* byte = static_cast<const uint8_t*>(address);
+  const auto* header = reinterpret_cast<const uint8_t*>(header_);
+  return (byte >= header && byte < header + trace::kHeaderBytes) || ExtentOf(byte) != nullptr;
+}
+
+bool TraceSink::BecomeScratch() {
+  const bool is_first = !__atomic_exchange_n(&is_lost_, true, __ATOMIC_RELAXED);
+  if (!ReplaceMappings()) return false;
+  if (is_first) Fail("lost", ESTALE);
+  return true;
+}
+
+void TraceSink::AbandonInChild() {
+  if (shared_) ReplaceMappings();
+  is_lost_ = false;
+  least_bytes_ = 0;
   header_ = nullptr;
   shared_ = false;
   extent_count_ = 0;

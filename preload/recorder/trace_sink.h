@@ -45,6 +45,9 @@ class TraceSink {
   // False when the block could not be written; that has been counted and, the first time, reported.
   bool WriteBlock(const trace::BlockHeader& open, const uint8_t* payload);
 
+  // False when a seccomp filter of the program has taken what WriteBlock() needs. Blocks stay in their slots then.
+  bool MayWrite() const;
+
   // Reads the clocks once more for the header, which calibrates time stamps; also done with every block.
   void RefreshClock();
 
@@ -56,6 +59,12 @@ class TraceSink {
   // Called in a forked child: what was mapped shared becomes private scratch memory, so that a write through
   // a stale pointer cannot reach the parent's trace.
   void AbandonInChild();
+
+  // Whether `address` is in memory that is mapped from the file.
+  bool Owns(const void* address) const;
+  // The file was cut under its mappings: puts private memory in their place and reports it. Nothing is written
+  // any more. False when the kernel gives none. Safe in a signal handler, while other threads use the memory.
+  bool BecomeScratch();
 
   trace::FileHeader* header() { return header_; }
   bool is_open() const { return header_ != nullptr; }
@@ -89,6 +98,7 @@ class TraceSink {
     uint64_t offset;
   };
 
+  bool ReplaceMappings();
   bool CreateFile(const Options& options, std::string_view program);
   bool MapHeader();
   bool FitsFileSizeLimit(uint64_t end) const;
@@ -101,6 +111,8 @@ class TraceSink {
   bool shared_ = false;
   bool reported_ = false;
   bool is_full_ = false;
+  bool is_lost_ = false;      // see BecomeScratch()
+  uint64_t least_bytes_ = 0;  // the file was this long
   uint64_t device_ = 0;
   uint64_t inode_ = 0;
   Extent extents_[trace::kMaxExtents] = {};

@@ -39,8 +39,10 @@ class SampleFilter {
   // Forgets everything. Only where no other thread uses the filter.
   void Clear() {
     static_assert(sizeof(SampleFilter) % 4096 == 0 && alignof(SampleFilter) == 4096);
-    // The kernel gives zero pages again, without our touching each.
-    sys::Call(SYS_madvise, sys::Arg(this), sizeof(*this), MADV_DONTNEED);
+    // The kernel gives zero pages again, without our touching each, unless the program has locked its memory.
+    if (!sys::Failed(sys::Call(SYS_madvise, sys::Arg(this), sizeof(*this), MADV_DONTNEED))) return;
+    for (std::atomic<uint8_t>& counter : regions_) counter.store(0, std::memory_order_relaxed);
+    for (std::atomic<uint8_t>& counter : blocks_) counter.store(0, std::memory_order_relaxed);
   }
 
  private:

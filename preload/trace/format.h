@@ -44,6 +44,7 @@ enum class DropReason : uint8_t {
   kWrite = 2,      // the file could not be written (disk full, quota, I/O error)
   kLimit = 3,      // the size limit was reached and the event was folded away
   kContended = 4,  // a lock was busy and we do not wait
+  kSandbox = 5,    // a seccomp filter of the program forbids us to write, and the ring was full
   kCount = 8,      // room for later ones
 };
 

@@ -38,6 +38,8 @@ const char* DropReasonName(DropReason reason) {
       return "size_limit";
     case DropReason::kContended:
       return "contended";
+    case DropReason::kSandbox:
+      return "sandbox";
     case DropReason::kCount:
       break;
   }

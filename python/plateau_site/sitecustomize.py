@@ -23,8 +23,12 @@ def _run_the_next_sitecustomize():
     """Gives sys.path and the name `sitecustomize` back to whoever would have had them."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
+    try:
+        from importlib.machinery import PathFinder
+        from importlib.util import module_from_spec
+    except ImportError:  # Python 2
+        _run_the_next_of_python2()
+        return
 
     this = sys.modules.pop("sitecustomize", None)
     spec = PathFinder.find_spec("sitecustomize", sys.path)
@@ -35,6 +39,30 @@ def _run_the_next_sitecustomize():
     module = module_from_spec(spec)
     sys.modules["sitecustomize"] = module
     spec.loader.exec_module(module)
+
+
+def _run_the_next_of_python2():
+    import imp
+
+    this = sys.modules.pop("sitecustomize", None)
+    try:
+        found = imp.find_module("sitecustomize", sys.path)
+    except ImportError:
+        if this is not None:
+            sys.modules["sitecustomize"] = this
+        return
+    try:
+        imp.load_module("sitecustomize", *found)
+    finally:
+        if found[0] is not None:
+            found[0].close()
+
+
+def _is_known_interpreter():
+    """Everywhere else this file changes nothing: it only makes way for the next sitecustomize. Every Python since 2.6 must be able
+    to read the file for that."""
+    implementation = getattr(sys, "implementation", None)
+    return getattr(implementation, "name", "") == "cpython" and sys.version_info >= (3, 8)
 
 
 _STEP, _EPOCH, _PHASE_BEGIN, _PHASE_END, _TRAIN_MODE, _OPTIMIZER_BEGIN, _NOTE = 1, 2, 3, 4, 10, 11, 14  # trace::MarkKind
@@ -330,7 +358,7 @@ def _count_loop_rounds():
         pass
 
 
-if os.environ.get("PLATEAU_STEPS", "1") != "0":
+if _is_known_interpreter() and os.environ.get("PLATEAU_STEPS", "1") != "0":
     sys.meta_path.insert(0, _Watcher())
     if os.environ.get("PLATEAU_LOOP_ROUNDS") == "1" and sys.version_info >= (3, 12):
         _count_loop_rounds()

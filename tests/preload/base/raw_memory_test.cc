@@ -19,6 +19,16 @@ TEST(RawMemoryTest, MappedMemoryIsZeroAndZeroAgainAfterItWasDropped) {
   EXPECT_EQ(memory[8191], 0);
 }
 
+TEST(RawMemoryTest, LockedPagesReadAsZeroToo) {
+  auto* memory = static_cast<unsigned char*>(MapZeroed(8192));
+  ASSERT_NE(memory, nullptr);
+  if (mlock(memory, 8192) != 0) GTEST_SKIP() << "no memory may be locked here";
+  memory[0] = memory[8191] = 1;
+  DropPages(memory, 8192);
+  EXPECT_EQ(memory[0], 0);
+  EXPECT_EQ(memory[8191], 0);
+}
+
 TEST(RawMemoryTest, OnlyMappedReadableMemoryIsReadable) {
   auto* memory = static_cast<char*>(MapZeroed(8192));
   ASSERT_NE(memory, nullptr);

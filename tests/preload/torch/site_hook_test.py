@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """The Python start-up hook: marks with torch, no trace of it without, and other sitecustomize files still run."""
+import glob
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -98,6 +101,44 @@ print(len(list(DataLoader(Stream(), batch_size=3))))
         self.assertEqual(done.stdout.strip(), "2", done.stderr)
         note, = [m[6] for m in of_hook(marks, 14)]
         self.assertRegex(note, r"^loader batch_size=3 workers=0 dataset=\d+$")
+
+    def test_other_interpreters_are_left_alone(self):
+        """Python 2.7, 3.6, 3.7, PyPy, as far as they are installed: same output as without the hook, no finder of ours, and another
+        sitecustomize runs."""
+        names = ["python2.7", "python3.6", "python3.7", "pypy", "pypy3"]
+        found = [path for path in map(shutil.which, names) if path and "/shims/" not in path]
+        found += sorted(glob.glob("/root/.pyenv/versions/2.*/bin/python") + glob.glob("/root/.pyenv/versions/3.[67].*/bin/python"))
+        code = ("import sys, json, os.path, email.utils; print(json.dumps([sys.path, sorted(sys.modules), sys.flags.verbose, "
+                "len(sys.meta_path), getattr(sys, 'theirs', None)]))")
+        for python in found:
+            with tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "sitecustomize.py"), "w") as file:
+                    file.write("import sys\nsys.theirs = __name__\n")
+                for more in ([], [folder]):
+                    runs = []
+                    for site in ([], [SITE]):
+                        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+                        environment["PYTHONPATH"] = os.pathsep.join(site + more + ["/nowhere"])
+                        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+                        runs.append(subprocess.run([python, "-c", code], env=environment, capture_output=True, text=True))
+                    plain, hooked = runs
+                    self.assertEqual(hooked.returncode, 0, (python, hooked.stderr))
+                    self.assertEqual(hooked.stderr, plain.stderr, python)
+                    with_hook, without = json.loads(hooked.stdout), json.loads(plain.stdout)
+                    # The modules that looking for the next one takes, and our own name when there is no other.
+                    extra = set(with_hook[1]) - set(without[1]) - {"sitecustomize", "imp", "contextlib", "types", "warnings", "collections.abc"}
+                    self.assertEqual([name for name in extra if not name.startswith("importlib")], [], python)
+                    self.assertEqual(with_hook[:1] + with_hook[2:], without[:1] + without[2:], python)
+                    self.assertEqual(with_hook[4], "sitecustomize" if more else None, python)
+        if not found:
+            self.skipTest("no such interpreter")
+
+    def test_an_unknown_interpreter_gets_no_finder(self):
+        for change in ("sys.implementation.name = 'other'", "sys.version_info = (3, 7, 9)"):
+            code = "import sys; %s; exec(compile(open(%r).read(), %r, 'exec'), {'__file__': %r}); " % (
+                change, SITE + "/sitecustomize.py", SITE + "/sitecustomize.py", SITE + "/sitecustomize.py")
+            done, _ = run(code + "print(any('Watcher' in type(f).__name__ for f in sys.meta_path))", ["-I"])
+            self.assertEqual(done.stdout.strip(), "False", (change, done.stderr))
 
     def test_an_error_in_anothers_sitecustomize_is_still_theirs(self):
         with tempfile.TemporaryDirectory() as folder:

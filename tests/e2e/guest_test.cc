@@ -1,0 +1,151 @@
+// Programs that lock themselves in, that lose their trace under their feet, or that start programs of another kind: each behaves
+// as it does without us, and what was lost is said.
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/traced_run.h"
+
+namespace plateau::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+uint64_t DroppedBySandbox(const TraceContent& trace) {
+  return trace.summary.dropped_events[static_cast<size_t>(trace::DropReason::kSandbox)];
+}
+
+class Sandbox : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Sandbox, NoCallOfOursEndsTheProgram) {
+  const std::string way = GetParam();
+  for (const char* mode : {"exact", "default"}) {
+    const TracedRun plain = RunTraced({Program("sandbox"), way, "100"}, {.preload = false});
+    const TracedRun run = RunTraced({Program("sandbox"), way, "100"}, {.mode = mode});
+    ASSERT_EQ(plain.exit_code, 0) << way;
+    EXPECT_EQ(run.exit_code, 0) << way << " " << run.err;
+    EXPECT_EQ(run.out, "done\n");
+    const TraceContent trace = ReadTrace(run.TraceOf(run.pid));
+    EXPECT_EQ(DroppedBySandbox(trace), 0u) << "100 events fit into a slot";
+    if (way == "tsc" || way == "errors") {
+      EXPECT_EQ(run.err, "");
+    } else {
+      EXPECT_THAT(run.err, ContainsRegex("seccomp filter of the program forbids .* recorded up to 64 KiB"));
+      EXPECT_THAT(trace.info.at("sandbox"), HasSubstr("seccomp"));
+    }
+    if (way == "child" || std::string(mode) == "default") continue;
+    EXPECT_EQ(trace.AllocsOfSize(10007), 100u) << way;
+    EXPECT_EQ(trace.LiveCountOfSize(10007), 1u) << way;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Sandbox,
+                         ::testing::Values("strict", "filter", "seccomp", "errors", "bad", "child", "tsc"),
+                         [](const auto& way) { return std::string(way.param); });
+
+TEST(SandboxTest, WhatDoesNotFitIsCounted) {
+  for (const char* way : {"strict", "filter", "seccomp"}) {
+    const TracedRun run = RunTraced({Program("sandbox"), way, "100000"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const TraceContent trace = ReadTrace(run.TraceOf(run.pid));
+    EXPECT_GT(trace.AllocsOfSize(10007), 5000u);
+    EXPECT_GT(DroppedBySandbox(trace), 100000u) << way;
+    // Every call is either an event of the trace or counted.
+    EXPECT_GE(trace.summary.totals.alloc_calls, 100000u);
+    const uint64_t missing = trace.summary.totals.recorded_allocs + trace.summary.totals.recorded_frees -
+                             trace.allocs - trace.frees;
+    EXPECT_LE(missing, DroppedBySandbox(trace)) << way;
+    EXPECT_LE(DroppedBySandbox(trace), missing + 10) << "rows of the ledger are counted too";
+    EXPECT_EQ(trace.summary.gap_blocks, 0u);
+  }
+}
+
+TEST(SandboxTest, AFilterThatOnlyAnswersWithErrorsCostsNothing) {
+  const TracedRun run = RunTraced({Program("sandbox"), "errors", "100000"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "done\n");
+  const TraceContent trace = ReadTrace(run.TraceOf(run.pid));
+  // Our calls fail there with an error number, which is what a lost block is counted by.
+  EXPECT_EQ(DroppedBySandbox(trace), 0u);
+}
+
+TEST(CutTrace, IsNoBusErrorOfTheProgram) {
+  for (const char* mode : {"exact", "default"}) {
+    for (const char* way : {"plain", "threads", "handler", "query"}) {
+      const TracedRun plain = RunTraced({Program("cut_trace"), way}, {.preload = false});
+      const TracedRun run = RunTraced({Program("cut_trace"), way}, {.mode = mode});
+      EXPECT_EQ(run.exit_code, 0) << way << " " << mode << run.err;
+      EXPECT_EQ(run.exit_code, plain.exit_code);
+      EXPECT_EQ(run.out, plain.out) << way;
+      EXPECT_THAT(run.err, ContainsRegex("plt: the file was replaced or cut")) << way << " " << mode;
+    }
+  }
+}
+
+TEST(CutTrace, ABusErrorOfTheProgramsOwnEndsIt) {
+  for (const char* way : {"own", "sent"}) {
+    const TracedRun plain = RunTraced({Program("cut_trace"), way}, {.preload = false});
+    const TracedRun run = RunTraced({Program("cut_trace"), way});
+    EXPECT_EQ(plain.exit_code, 128 + 7) << way;
+    EXPECT_EQ(run.exit_code, 128 + 7) << way;
+    EXPECT_EQ(run.out, plain.out);
+  }
+}
+
+class Foreign : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Foreign, StartsWithoutTheShimAndSaysSo) {
+  if (!fs::exists(Program("show_preload"))) GTEST_SKIP() << "not built for this processor";
+  const std::string path = "PATH=" + fs::path(Program("x")).parent_path().string() + ":/usr/bin:/bin";
+  const TracedRun run =
+      RunTraced({"/usr/bin/env", path, Program("start_foreign"), GetParam(), Program("show_preload")});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "preload=(none) a b\n");
+  EXPECT_THAT(run.err, HasSubstr("is built for the C library musl: it is not recorded\n"));
+  // Another library stays.
+  const TracedRun other =
+      RunTraced({"/usr/bin/env", path, Program("start_foreign"), GetParam(), Program("show_preload")},
+                {.preload_behind = "libm.so.6"});
+  EXPECT_EQ(other.out, "preload=libm.so.6 a b\n");
+  // And a program of our own kind gets what it was given.
+  const TracedRun same = RunTraced({Program("start_foreign"), GetParam(), "/usr/bin/env"});
+  EXPECT_EQ(same.err.find("not recorded"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Foreign,
+                         ::testing::Values("execve", "execv", "execvp", "execvpe", "execl", "execlp",
+                                           "execle", "fexecve", "spawn", "spawnp"),
+                         [](const auto& way) { return std::string(way.param); });
+
+TEST(ForeignTest, ScriptsAndProgramsOfOtherKindsAreRecognised) {
+  const TracedRun base = RunTraced({Program("churn"), "1"});
+  const auto write = [&](const std::string& name, const std::string& content) {
+    const std::string path = base.directory + "/" + name;
+    std::ofstream(path) << content;
+    chmod(path.c_str(), 0755);
+    return path;
+  };
+  const std::string script = write("script", "#!" + Program("show_preload") + "\n");
+  const TracedRun run = RunTraced({Program("start_foreign"), "execv", script});
+  EXPECT_THAT(run.out, HasSubstr("preload=(none)"));
+  EXPECT_THAT(run.err, HasSubstr("built for the C library musl"));
+  // A file that begins like a 32-bit program: the kernel refuses it, and its error is the program's.
+  const std::string old = write("old", std::string("\x7f"
+                                                   "ELF\x01\x01\x01",
+                                                   7) +
+                                           std::string(200, '\0'));
+  const TracedRun plain = RunTraced({Program("start_foreign"), "execv", old}, {.preload = false});
+  const TracedRun refused = RunTraced({Program("start_foreign"), "execv", old});
+  EXPECT_EQ(refused.out, plain.out);
+  EXPECT_EQ(refused.exit_code, plain.exit_code);
+  EXPECT_THAT(refused.err, HasSubstr("is a 32-bit program: it is not recorded"));
+}
+
+}  // namespace
+}  // namespace plateau::testing
