@@ -47,10 +47,14 @@ double DetectableAtSites(std::span<const SiteFinding> sites) {
   return largest;
 }
 
-bool GrowsMaterially(const SiteFinding& site, double detectable_bytes_per_step, double reference_bytes) {
-  if (!IsOpen(site.verdict) || !SurelyGrows(site)) return false;
-  return site.retained_bytes > kProcessMaterial * reference_bytes ||
-         site.growth_bytes_per_step.value > detectable_bytes_per_step;
+bool GrowsMaterially(const SiteFinding& site, double detectable_bytes_per_step, const ProcessFacts& facts) {
+  const double growth = site.growth_bytes_per_step.value;
+  if (!IsOpen(site.verdict) || !SurelyGrows(site) || growth <= site.verdict.evidence.floor_bytes_per_step)
+    return false;
+  if (site.retained_bytes > kProcessMaterial * facts.reference_bytes) return true;
+  if (!facts.counts_steps) return false;
+  return site.verdict.kind == VerdictKind::kUnboundedGrowth || growth > detectable_bytes_per_step ||
+         facts.steps < kAllClearSteps;
 }
 
 std::optional<Verdict> JudgeUnexplained(const OverheadFact& unexplained, double detectable_bytes_per_step,
@@ -95,11 +99,11 @@ AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& f
         Inconclusive(instead, Reason::kNotCovered,
                      "nothing grew in what was recorded, but " + facts.not_covered.front(), std::nullopt);
   } else if (facts.steps < kAllClearSteps) {
-    result.instead =
-        Inconclusive(instead, Reason::kTooShort,
-                     "nothing grew so far, and " + CountText(static_cast<double>(facts.steps), "step") +
-                         " are too few for an all-clear",
-                     static_cast<double>(kAllClearSteps - facts.steps));
+    result.instead = Inconclusive(instead, Reason::kTooShort,
+                                  "nothing was seen to grow so far, and " +
+                                      CountText(static_cast<double>(facts.steps), "step") +
+                                      " are too few for an all-clear",
+                                  static_cast<double>(kAllClearSteps - facts.steps));
   }
   return result;
 }

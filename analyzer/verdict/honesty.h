@@ -89,9 +89,11 @@ bool IsAllClear(VerdictKind kind);
 // The leak that the sites that were decided would have shown: the largest of theirs. 0: none says.
 double DetectableAtSites(std::span<const SiteFinding> sites);
 
-// True when a site without an end of its growth in sight, undecided or unbounded, deserves the headline: it
-// keeps a material share of the peak, or it grows by more than an all-clear could promise.
-bool GrowsMaterially(const SiteFinding& site, double detectable_bytes_per_step, double reference_bytes);
+// True when a site without an end of its growth in sight deserves the headline. It must surely grow, by more than
+// its floor. Growth that was seen in 40 rounds needs no more, as little as a leak does; undecided growth needs a
+// material share of the peak, or more than an all-clear could promise, or a run that is too short for one. By a
+// clock that counts no steps only a material share counts.
+bool GrowsMaterially(const SiteFinding& site, double detectable_bytes_per_step, const ProcessFacts& facts);
 
 // Rule 1. `instead` is what must be said when an all-clear may not be given.
 struct AllClear {

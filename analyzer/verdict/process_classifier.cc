@@ -1,7 +1,6 @@
 #include "analyzer/verdict/process_classifier.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "analyzer/verdict/method/statistics.h"
@@ -55,8 +54,7 @@ int RankOf(const Candidate& candidate) {
 void AddSites(std::span<const SiteFinding> sites, const ProcessFacts& facts,
               std::vector<Candidate>& candidates) {
   const double reference = facts.reference_bytes;
-  const double detectable =
-      facts.counts_steps ? DetectableAtSites(sites) : std::numeric_limits<double>::infinity();
+  const double detectable = DetectableAtSites(sites);
   for (size_t i = 0; i < sites.size(); ++i) {
     const SiteFinding& site = sites[i];
     const double rate = site.verdict.rate_bytes_per_step ? site.verdict.rate_bytes_per_step->value : 0;
@@ -68,10 +66,10 @@ void AddSites(std::span<const SiteFinding> sites, const ProcessFacts& facts,
         candidates.push_back(OfSite(rate, i, site));
         break;
       case VerdictKind::kUnboundedGrowth:
-        if (GrowsMaterially(site, detectable, reference)) candidates.push_back(OfSite(rate, i, site));
+        if (GrowsMaterially(site, detectable, facts)) candidates.push_back(OfSite(rate, i, site));
         break;
       case VerdictKind::kInconclusive: {
-        const bool grows = GrowsMaterially(site, detectable, reference);
+        const bool grows = GrowsMaterially(site, detectable, facts);
         if (!grows && !material) break;
         Candidate candidate = OfSite(site.retained_bytes, i, site);
         if (grows && !candidate.verdict.rate_bytes_per_step) {
@@ -147,6 +145,12 @@ Verdict AllClearOf(std::span<const SiteFinding> sites, const ProcessFacts& facts
     if (RemainsKept(site.verdict.kind)) kept += site.retained_bytes;
   }
   if (kept >= kWorthNamingBytes) steady.evidence.retained_bytes = kept;
+  double undecided = 0;
+  for (const SiteFinding& site : sites) {
+    if (site.verdict.kind == VerdictKind::kInconclusive && site.growth_bytes_per_step.value > 0)
+      undecided += site.growth_bytes_per_step.value;
+  }
+  if (undecided > 0) steady.evidence.sites_growth_bytes_per_step = undecided;
   return steady;
 }
 

@@ -96,7 +96,8 @@ std::string Steady(const Verdict& v) {
   if (e.from_log_only) return "No growth." + SeenText(v);
   std::string out = "No retention.";
   if (e.retained_bytes && *e.retained_bytes > 0 && !e.maturity_steps) {  // of a process: what sites have kept
-    out = "Nothing grows. " + BytesText(*e.retained_bytes) + " stay";
+    out = e.sites_growth_bytes_per_step ? "Nothing material grows. " : "Nothing grows. ";
+    out += BytesText(*e.retained_bytes) + " stay";
     if (!e.largest_kept.empty()) out += ", most of it at " + e.largest_kept;
     out += ".";
   }

@@ -37,6 +37,7 @@ class ReportBuilder {
       auto process = Analyze(i);
       if (!process.ok()) {
         last_error = process.status();
+        ++unread_;
         notes_.push_back(std::string(process.status().message()));
         continue;
       }
@@ -140,6 +141,7 @@ class ReportBuilder {
   void Finish() {
     const size_t chosen = ChooseHeadline(headlines_);
     ProcessHeadline& headline = headlines_[chosen];
+    RefuseAllClear(unread_, &headline);
     if (headline.is_worker) headline.words.sentence += WhichWorker(headlines_, chosen);
     if (const std::string ranks = RanksInWords(std::move(ranks_)); !ranks.empty()) {
       absl::StrAppend(&headline.words.sentence, " ", ranks);
@@ -207,6 +209,7 @@ class ReportBuilder {
   symbols::Symbolizer symbolizer_;
   std::vector<ProcessHeadline> headlines_;
   std::vector<RankFacts> ranks_;
+  size_t unread_ = 0;  // traces that could not be analyzed
   std::vector<std::string> notes_;
   std::set<std::string> sources_;
   double start_seconds_ = 0;

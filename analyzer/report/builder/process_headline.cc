@@ -9,6 +9,7 @@
 #include "analyzer/report/builder/process_facts.h"
 #include "analyzer/report/builder/tensor_curves.h"
 #include "analyzer/report/builder/verdict_words.h"
+#include "analyzer/verdict/honesty.h"
 
 namespace plateau::report {
 ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
@@ -92,6 +93,20 @@ size_t TitleProcess(const std::vector<ProcessHeadline>& headlines, size_t chosen
     if (!headlines[i].is_worker && headlines[i].steps.count > headlines[served].steps.count) served = i;
   }
   return served;
+}
+
+void RefuseAllClear(size_t unread, ProcessHeadline* headline) {
+  if (unread == 0 || !verdict::IsAllClear(headline->verdict.headline.kind)) return;
+  const std::string what =
+      absl::StrCat("nothing grew in what was recorded, but ", unread, unread == 1 ? " trace" : " traces",
+                   " of the recording could not be read");
+  Verdict& words = headline->words;
+  words.name = std::string(verdict::VerdictName(verdict::VerdictKind::kInconclusive));
+  words.reason = std::string(verdict::ReasonName(verdict::Reason::kNotCovered));
+  words.sentence = absl::StrCat("Cannot be told yet: ", what, ".");
+  words.why = {what};
+  words.detectable_bytes_per_step.reset();
+  words.next_steps = {"Record again, so that nothing is left out."};
 }
 
 void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model) {

@@ -52,6 +52,9 @@ std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t ch
 // title; for a worker the process that it serves does.
 size_t TitleProcess(const std::vector<ProcessHeadline>& headlines, size_t chosen);
 
+// Takes back an all-clear when `unread` traces of the recording could not be read: what grows may be in them.
+void RefuseAllClear(size_t unread, ProcessHeadline* headline);
+
 // Moves what the chosen process says into the model.
 void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model);
 

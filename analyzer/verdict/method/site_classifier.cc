@@ -54,6 +54,7 @@ class SiteJudge {
   Verdict JudgeRetained();
   Verdict JudgeAfterFirstPass(const RetentionState& full, int pass_end, Verdict base);
   Verdict JudgeDuringFirstPass(const RetentionState& full, int pass_end, int needed, Verdict base);
+  bool OnsetIsSure(const RetentionState& full) const;
   std::optional<RetentionState> TailAboveDecay(const RetentionState& full, int from) const;
 
   Verdict Leak(const RetentionState& state, Verdict base, std::string component = "") const;
@@ -379,6 +380,18 @@ Verdict SiteJudge::JudgeAfterFirstPass(const RetentionState& full, int pass_end,
   return verdict;
 }
 
+// Would the steps before the onset have retained something, had it begun with the pass? Where few retain, or few
+// records were sampled, the first one may come late by chance, and a cache that fills looks like a late leak.
+bool SiteJudge::OnsetIsSure(const RetentionState& full) const {
+  const SurvivorWindow window = Window();
+  const size_t before = static_cast<size_t>(*full.onset - window.first_step);
+  if (before >= window.bytes.size()) return false;
+  const Values after = window.bytes.subspan(before);
+  const auto retaining = std::count_if(after.begin(), after.end(), [](double v) { return v > 0; });
+  const double per_step = static_cast<double>(retaining) / static_cast<double>(after.size());
+  return per_step * static_cast<double>(before) >= kOnsetMissed;
+}
+
 Verdict SiteJudge::JudgeDuringFirstPass(const RetentionState& full, int pass_end, int needed, Verdict base) {
   const SurvivorWindow window = Window();
   const double pass_needs = pass_end + needed + horizon_ - steps_;
@@ -402,7 +415,8 @@ Verdict SiteJudge::JudgeDuringFirstPass(const RetentionState& full, int pass_end
   if (run_.has_no_pass && epoch_ <= 0) {
     return JudgeUnbounded(window, full, Values(site_.surv_count).subspan(1), run_, std::move(base));
   }
-  if (*full.onset > std::max<double>(kMinWindow, kLateOnset * mature_)) return Leak(full, base);
+  if (*full.onset > std::max<double>(kMinWindow, kLateOnset * mature_) && OnsetIsSure(full))
+    return Leak(full, base);
 
   double sampling_variance = 0;
   if (!window.variance.empty())

@@ -91,7 +91,9 @@ inline constexpr double kLeastFall = 1.5;  // a power law that falls by less ove
 inline constexpr double kLeastEffectiveBuckets = 5.0;  // whatever the correlation of residuals
 inline constexpr double kWeightFloor = 0.05;           // of the highest rate, in the variance of a bucket
 inline constexpr double kFasterBefore = 1.5;           // before the end of the pass: a fill beside the leak
-inline constexpr double kLateOnset = 0.15;      // of the window: what begins later is no first-pass fill
+inline constexpr double kLateOnset = 0.15;  // of the window: what begins later is no first-pass fill
+inline constexpr double kOnsetMissed =
+    7;  // events missing before a late onset: by chance in one of a thousand
 inline constexpr double kForecastErrors = 2.2;  // standard errors, 95 % with few batches
 
 // First pass over the data.

@@ -45,6 +45,21 @@ TEST(CheckTest, FailOnNamesTheSites) {
   EXPECT_FALSE(Check(InconclusiveModel(), "fail-on inconclusive").passed());
 }
 
+TEST(CheckTest, GrowthIsEveryVerdictOfGrowthWithoutAnEnd) {
+  ReportModel model = SteadyModel();
+  for (const char* name :
+       {"leak", "slow_leak", "staircase", "unbounded_growth", "fragmentation", "untraced_growth"}) {
+    model.verdict.name = name;
+    EXPECT_EQ(StatusOf(model, "fail-on growth"), CheckStatus::kFailed) << name;
+  }
+  for (const char* name : {"steady", "cache_fill", "warmup_in_progress", "inconclusive"}) {
+    model.verdict.name = name;
+    EXPECT_EQ(StatusOf(model, "fail-on growth"), CheckStatus::kPassed) << name;
+  }
+  model.verdict.name = "unbounded_growth";
+  EXPECT_EQ(StatusOf(model, "fail-on leak"), CheckStatus::kPassed);
+}
+
 TEST(CheckTest, GrowthFailsOnlyWhenTheIntervalIsAbove) {
   EXPECT_EQ(StatusOf(LeakModel(), "max-growth 1MiB/step"), CheckStatus::kFailed);
   EXPECT_EQ(StatusOf(LeakModel(), "max-growth 2MiB/step"), CheckStatus::kPassed);

@@ -73,6 +73,10 @@ std::string Broken(const std::vector<SiteFinding>& sites, const MeasuredProcess&
     if (is_all_clear && material && !is_open && site.verdict.kind != VerdictKind::kSteady &&
         site.verdict.kind != VerdictKind::kSpikeRecovered)
       return "an all-clear above something material that stays";
+    const bool is_growth = site.verdict.kind == VerdictKind::kUnboundedGrowth || facts.steps < 40;
+    if (is_open && surely && is_growth &&
+        HeadlineRank(headline) > PlaceInDocs(VerdictKind::kInconclusive, true))
+      return "growth that was seen is not the headline";
     if (IsLeak(site.verdict.kind) && !IsLeak(headline.kind)) return "a leak lost its headline";
   }
   const bool unexplained_grows = facts.unexplained.known && facts.unexplained.growth == Growth::kGrowing &&
@@ -281,6 +285,19 @@ TEST(HonestyTest, TooShortIsTooShort) {
   const Verdict headline = run.Headline();
   EXPECT_EQ(headline.reason, Reason::kTooShort);
   EXPECT_EQ(*headline.needs_steps, 1);
+}
+
+TEST(HonestyTest, WhatGrowsIsTheHeadlineOfAShortRun) {
+  OneSite run;
+  run.measured.facts.steps = 12;
+  run.sites[1].verdict.reason = Reason::kTooShort;
+  run.sites[1].verdict.why = "it grew in all steps so far, and they are few";
+  run.sites[1].retained_bytes = 384 * 1024;
+  run.sites[1].growth_bytes_per_step = {32 * 1024, Interval{32 * 1024, 32 * 1024}};
+  const Verdict headline = run.Headline();
+  EXPECT_EQ(headline.kind, VerdictKind::kInconclusive);
+  EXPECT_THAT(headline.sentence, HasSubstr("it grew in all steps so far"));
+  EXPECT_THAT(headline.sentence, HasSubstr("32.0 KiB/step"));
 }
 
 TEST(HonestyTest, WhatWasNotRecordedForbidsTheAllClear) {

@@ -106,6 +106,17 @@ TEST_F(HypothesesTest, LeakElsewhereDoesNotClearTheLists) {
   EXPECT_EQ(Find("log and metric lists").result, HypothesisResult::kNotTestable);
 }
 
+TEST_F(HypothesesTest, WhileTheHeadlineIsUndecidedNothingThatMayExplainItIsRuledOut) {
+  run.epoch_steps = 400;  // the first pass is not over
+  Leak({.name = "train.py:26", .frames = {"ReLU.forward activation.py"}, .operators = {"relu"}},
+       BirthPhase::kForward);
+  analysis = run.Analyse();
+  ASSERT_EQ(analysis.process.headline.kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(Find("autograd graph kept").result, HypothesisResult::kSupported);
+  EXPECT_EQ(Find("log and metric lists").result, HypothesisResult::kNotTestable);
+  EXPECT_EQ(Find("garbage collection delay").result, HypothesisResult::kNotTestable);
+}
+
 TEST_F(HypothesesTest, HealthyRunClearsTheLists) {
   EXPECT_EQ(Find("log and metric lists").result, HypothesisResult::kRuledOut);
   EXPECT_EQ(Find("collator").result, HypothesisResult::kRuledOut);

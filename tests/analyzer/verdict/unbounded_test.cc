@@ -103,6 +103,25 @@ TEST(UnboundedGrowth, WithAnEpochALeakIsALeak) {
   EXPECT_EQ(ClassifySite(Keeping(std::vector<double>(200, 1)), run).kind, VerdictKind::kLeak);
 }
 
+// A cache of small features in its first pass, sampled: one record in seven steps, the first by chance in step 25.
+TEST(FirstPass, ALateFirstSampleIsNoLateLeak) {
+  constexpr double kRecord = 512 * 1024;
+  series::SiteSeries site(120);
+  site.surv_variance.assign(121, 0);
+  site.surv_records.assign(121, 0);
+  for (const size_t step : {25, 31, 40, 44, 55, 58, 67, 79, 83, 92, 96, 107, 113}) {
+    site.alloc_bytes[step] = site.surv_bytes[step] = kRecord;
+    site.alloc_count[step] = site.surv_count[step] = 512;
+    site.surv_records[step] = 1;
+    site.surv_variance[step] = kRecord * kRecord;
+  }
+  series::RunContext run = RunOf(120);
+  run.has_no_pass = false;
+  run.epoch_steps = 200;
+  run.reference_bytes = 250 << 20;
+  EXPECT_EQ(ClassifySite(site, run).kind, VerdictKind::kInconclusive);
+}
+
 // One-off and stairs, fill and leak, saw-tooth and leak: found together at one site.
 TEST(Mixtures, StairsBehindAOneOffAreFound) {
   series::SiteSeries site(200);
