@@ -117,7 +117,9 @@ series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock&
     run.allocated_bytes_per_step = clock.allocated_bytes() / std::max(1u, clock.last_bucket());
   if (clock.steps_per_epoch() > 0) run.epoch_steps = clock.steps_per_epoch();
   if (known.epoch_steps) run.epoch_steps = known.epoch_steps;
-  run.has_no_pass = !run.epoch_steps.has_value();
+  // A loader that feeds training makes passes, though none has ended yet: their length can be given.
+  const bool trains_on_loader = clock.batches_per_step() > 0 && clock.source() != series::StepSource::kFetch;
+  run.has_no_pass = !run.epoch_steps.has_value() && !trains_on_loader;
   if (clock.examples_per_step() > 0) run.examples_per_step = clock.examples_per_step();
   if (clock.dataset_examples() > 0) run.dataset_examples = static_cast<double>(clock.dataset_examples());
   run.unique_seen = clock.ExpectedExamples();
