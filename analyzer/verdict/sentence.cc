@@ -243,6 +243,10 @@ std::string UnboundedGrowth(const RunContext& run, const Verdict& v) {
   } else if (steps > 0) {
     out += " in all " + CountText(steps, "step");
   }
+  if (e.replaced_bytes) {
+    return out + ": " + ReplacedText(*e.replaced_bytes) +
+           " Nothing has ended it; only inputs that get longer and longer would." + LimitText(run, v);
+  }
   return out + ", and nothing has ended it." + AsCache(e) + LimitText(run, v);
 }
 
@@ -385,6 +389,11 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
 
 }  // namespace
 
+std::string ReplacedText(double bytes) {
+  return "an object is replaced by a larger one again and again and has " + BytesText(bytes) +
+         " by now, as torch.cat, numpy.append or pandas.concat in a loop do it.";
+}
+
 std::string InUnits(const std::string& text, std::string_view unit) {
   static constexpr std::string_view kStep = "step";
   std::string out;
@@ -416,6 +425,8 @@ std::string NextStep(const Verdict& verdict) {
     case VerdictKind::kSlowLeak:
       return "Look at what keeps the objects of this call site alive: a list, a graph, a closure.";
     case VerdictKind::kUnboundedGrowth:
+      if (verdict.evidence.replaced_bytes)
+        return "Collect the parts in a list and join them once, or keep only what is needed of them.";
       return "Look at what keeps the objects of this call site alive. If it is a cache, give it a bound; if "
              "the "
              "program makes passes over data, say how long one is with --epoch-steps.";

@@ -18,6 +18,9 @@ void Explain(const series::RunContext& run, Verdict* verdict);
 // "steps" -> "batches", "seconds" in a finished sentence; options such as --epoch-steps keep their name.
 std::string InUnits(const std::string& text, std::string_view unit);
 
+// How an object grows that is replaced by a larger one again and again; `bytes` is its size by now.
+std::string ReplacedText(double bytes);
+
 // What to do next, one line; empty when there is nothing to do.
 std::string NextStep(const Verdict& verdict);
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
@@ -50,6 +51,21 @@ std::string StoryOfTime(const RunContext& run, const Verdict& v) {
   return out + ".";
 }
 
+// " At this pace the machine's 23.5 GiB are reached in about 14 min.", or nothing where no limit is known.
+std::string LimitByTime(const RunContext& run, double rate, double slice_seconds) {
+  const double left = run.limit_bytes.value_or(0) - run.level_now_bytes.value_or(0);
+  if (!run.limit_bytes || left <= 0 || rate <= 0 || slice_seconds <= 0) return "";
+  const double seconds = left / rate * slice_seconds;
+  char text[64];
+  std::snprintf(text, sizeof text, seconds < 7200 ? " about %.0f min" : " about %.1f h",
+                seconds < 7200 ? seconds / 60 : seconds / 3600);
+  return std::string(" At this pace ") +
+         (run.limit_source == series::LimitSource::kMachine  ? "the machine's "
+          : run.limit_source == series::LimitSource::kCgroup ? "the cgroup's "
+                                                             : "the limit of ") +
+         BytesText(*run.limit_bytes) + " are reached in" + text + ".";
+}
+
 // What grew to the end by such a clock, in the only units that it has.
 std::string GrowthByTime(const RunContext& run, const Verdict& v) {
   const double slice_seconds = run.seconds_per_step.value_or(0);
@@ -60,6 +76,10 @@ std::string GrowthByTime(const RunContext& run, const Verdict& v) {
     constexpr double kGiB = 1024.0 * 1024 * 1024;
     out += ", " + BytesText(rate / run.allocated_bytes_per_step * kGiB) + " for each GiB that was allocated";
   }
+  if (v.evidence.replaced_bytes) {
+    out += ": " + ReplacedText(*v.evidence.replaced_bytes) + " Nothing has ended it.";
+    return out + LimitByTime(run, rate, slice_seconds);
+  }
   out +=
       ", and nothing has ended it. No step or pass over data was seen, so a cache that is not full yet "
       "cannot "
@@ -69,19 +89,7 @@ std::string GrowthByTime(const RunContext& run, const Verdict& v) {
            BytesText(*v.evidence.retained_bytes) + ")";
   }
   out += ".";
-  const double left = run.limit_bytes.value_or(0) - run.level_now_bytes.value_or(0);
-  if (run.limit_bytes && left > 0 && rate > 0 && slice_seconds > 0) {
-    const double seconds = left / rate * slice_seconds;
-    char text[64];
-    std::snprintf(text, sizeof text, seconds < 7200 ? " about %.0f min" : " about %.1f h",
-                  seconds < 7200 ? seconds / 60 : seconds / 3600);
-    out += std::string(" At this pace ") +
-           (run.limit_source == series::LimitSource::kMachine  ? "the machine's "
-            : run.limit_source == series::LimitSource::kCgroup ? "the cgroup's "
-                                                               : "the limit of ") +
-           BytesText(*run.limit_bytes) + " are reached in" + text + ".";
-  }
-  return out;
+  return out + LimitByTime(run, rate, slice_seconds);
 }
 
 }  // namespace

@@ -107,6 +107,7 @@ std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& v) {
   add("live_bytes", v.evidence.live_bytes);
   add("slack_bytes", v.evidence.slack_bytes);
   add("entries", v.evidence.entries);
+  add("replaced_bytes", v.evidence.replaced_bytes);
   add("cache_entries", v.evidence.cache_entries);
   add("examples_that_fit", v.evidence.examples_that_fit);
   add("double_data_bytes", v.evidence.double_data_bytes);

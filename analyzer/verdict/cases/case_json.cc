@@ -45,6 +45,7 @@ Json EvidenceObject(const Evidence& e) {
   PutKnown(out, "examples_that_fit", e.examples_that_fit);
   PutKnown(out, "double_data_bytes", e.double_data_bytes);
   PutKnown(out, "entries", e.entries);
+  PutKnown(out, "replaced_bytes", e.replaced_bytes);
   PutKnown(out, "cache_entries", e.cache_entries);
   PutKnown(out, "remaining_bytes", e.remaining_bytes);
   PutKnown(out, "fill_bytes_per_step", e.fill_bytes_per_step);

@@ -12,6 +12,7 @@
 #include "analyzer/verdict/method/forecast.h"
 #include "analyzer/verdict/method/judgement.h"
 #include "analyzer/verdict/method/lifetimes.h"
+#include "analyzer/verdict/method/replaced.h"
 #include "analyzer/verdict/method/retention_state.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/method/thresholds.h"
@@ -160,6 +161,7 @@ std::optional<Verdict> SiteJudge::JudgeFilled(const std::vector<double>& live) c
 Verdict SiteJudge::JudgeNothingRetained() {
   Verdict base;
   const std::vector<double> live = site_.LiveBytes();
+  if (std::optional<Verdict> replaced = JudgeReplaced(site_, run_)) return *std::move(replaced);
   if (ReachesNewHighs(live)) {
     return Inconclusive(base, Reason::kNothingOldEnough,
                         "the live level still reaches new highs and nothing is old enough yet", steps_);

@@ -212,7 +212,11 @@ inline constexpr double kPinningShare = 0.5;  // of what stays of the steps: a s
 inline constexpr int kUnboundedRounds = 40;         // rounds seen ...
 inline constexpr double kUnboundedBirths = 30;      // ... and objects that stay, before it is called
 inline constexpr double kUnboundedLastThird = 0.8;  // the last third keeps this share of the first at least
-inline constexpr double kNoHitDivisor = 6;  // n draws without a hit: more than n^2 / 6 entries, at 95 %
+inline constexpr double kReplacedFalls = 0.1;  // steps in which the level of a replaced object falls, at most
+inline constexpr double kReplacedThird =
+    0.45;  // of an even rise: what each third of the run rises by at least
+inline constexpr double kReplacedShare = 0.5;  // of its level: what such an object grew by in the steps
+inline constexpr double kNoHitDivisor = 6;     // n draws without a hit: more than n^2 / 6 entries, at 95 %
 inline constexpr double kMostCacheEntries = 1e15;  // where the search for the size of a cache gives up
 inline constexpr int kBisections = 60;             // halvings that bring it to the last digit
 

@@ -84,6 +84,7 @@ struct Evidence {
   std::optional<double> examples_that_fit;
   std::optional<double> double_data_bytes;  // what twice the data would need, of a cache fill
   std::optional<double> entries;            // objects that stay: what a cache would hold at least
+  std::optional<double> replaced_bytes;     // size by now of an object that larger ones replace
   std::optional<double> cache_entries;      // size of a cache of random draws, from its hits
   std::optional<Interval> cache_entries_interval;
   std::optional<double> remaining_bytes;
