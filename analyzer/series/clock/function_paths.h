@@ -38,6 +38,9 @@ class FunctionPaths {
   }
   const FunctionPath& operator[](uint32_t path) const { return paths_[path]; }
   size_t size() const { return paths_.size(); }
+  // Of several code objects with the same content, the first; and whether it is the import machinery's.
+  uint32_t FirstCode(uint32_t code) const { return first_code_[code]; }
+  bool IsImport(uint32_t code) const { return is_import_[code]; }
 
  private:
   uint32_t FindPath(uint32_t node);

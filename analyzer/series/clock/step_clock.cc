@@ -340,7 +340,7 @@ StepClock StepClock::OfWork(const WorkClock& work, const StepClockOptions& optio
 }
 
 void StepClock::FillRounds(const WorkClock& work) {
-  confidence_ = Confidence::kHigh;
+  confidence_ = work.is_seen ? Confidence::kMedium : Confidence::kHigh;
   uint64_t begin = work.begin;
   for (const uint64_t end : work.ends) {
     steps_.push_back({begin, end, 0, 0, 0, false});

@@ -86,6 +86,8 @@ struct WorkClock {
   std::vector<uint64_t> ends;        // of the parts, ascending; empty when it is time
   double allocated_bytes = 0;        // from begin to end
   std::string loop;                  // of rounds: its line
+  bool is_seen = false;              // the rounds were seen in stacks, not counted
+  std::string thinned_loop;          // one that went round, but not all of its rounds were seen
   std::string epoch_loop;            // around it
   std::vector<uint32_t> epoch_ends;  // rounds that were over when each round of that loop ended
 };
