@@ -102,7 +102,8 @@ def judge(report, output, program, truth):
         wrong.append("false growth")
     counts = {int(n) for n in re.findall(r"=(\d+)", " ".join(re.findall(r"COUNT (.*)", output)))}
     steps = report["steps"]["count"]
-    if steps and counts and steps not in counts:
+    # Rounds that are seen in stacks may be off by 1 %.
+    if steps and counts and not any(abs(steps - n) <= 0.01 * n for n in counts):
         wrong.append("rounds")
     return f"{report['steps']['source']:9} {steps:6} {verdict:18} line {rank:2}", wrong
 
