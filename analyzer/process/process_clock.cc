@@ -75,15 +75,16 @@ series::LoopName NameOfLoop(const replay::Definitions& definitions, FrameNames* 
     return {absl::StrCat(Basename(frame.file), ":", frame.line), true, false};
   }
   const replay::CodeObject& code = definitions.codes[definitions.locations[location].owner];
-  const bool has_head = loop.code != 0;
-  const int line = symbols::PythonLine(code.python_version, static_cast<int>(code.first_line),
-                                       code.line_table, has_head ? loop.span.head : UINT32_MAX);
   series::LoopName name;
-  name.line = absl::StrCat(Basename(code.file), ":", line);
+  if (loop.code != 0) {
+    const int line = symbols::PythonLine(code.python_version, static_cast<int>(code.first_line),
+                                         code.line_table, loop.span.head);
+    name.line = absl::StrCat(Basename(code.file), ":", line);
+  } else {
+    name.line = absl::StrCat(Basename(code.file), ":", code.first_line, " (calls of ", code.name, ")");
+  }
   name.is_users = !IsOneOf(code.file, {"/site-packages/", "/dist-packages/", "/lib/python3", "<frozen "});
-  name.is_schedule =
-      !name.is_users && IsOneOf(code.file, {"/asyncio/", "/selectors.py", "/tornado/", "/ipykernel/",
-                                            "/IPython/", "/zmq/", "/uvloop/", "/nbclient/"});
+  name.is_schedule = loop.code != 0 && series::IsScheduleFile(code.file);
   return name;
 }
 

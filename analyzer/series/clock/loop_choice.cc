@@ -84,8 +84,8 @@ class Chooser {
       const Loop& one = places_.loops()[loop];
       const Events* rounds = loop < finder_.rounds().size() ? &finder_.rounds()[loop].events : nullptr;
       if (rounds == nullptr || (rounds->empty() && !anchors_.contains(loop))) continue;
-      Add({loop, one.place, one.depth, uint64_t{one.span.tail} - one.span.head, rounds, last[loop], 0, 0},
-          static_cast<double>(inside[loop]));
+      const uint64_t length = one.code == 0 ? UINT64_MAX : uint64_t{one.span.tail} - one.span.head;
+      Add({loop, one.place, one.depth, length, rounds, last[loop], 0, 0}, static_cast<double>(inside[loop]));
     }
     AddThreads();
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
@@ -334,7 +334,7 @@ class Chooser {
     if (inner.loop == 0 || !is_inside) return is_inside;
     const Loop& a = places_.loops()[inner.loop];
     const Loop& b = places_.loops()[outer.loop];
-    return a.path != b.path || (b.span.head <= a.span.head && a.span.tail <= b.span.tail);
+    return a.path != b.path || b.code == 0 || (b.span.head <= a.span.head && a.span.tail <= b.span.tail);
   }
 
   ChosenLoop Describe(const Candidate& outermost, const std::vector<const Candidate*>& good) const {

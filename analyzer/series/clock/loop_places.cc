@@ -8,7 +8,7 @@
 namespace plateau::series {
 namespace {
 
-constexpr LoopSpan kWholeFunction = {0, UINT32_MAX};
+constexpr LoopSpan kWholeFunction = {UINT32_MAX, UINT32_MAX};  // no loop has this head
 
 bool Contains(LoopSpan span, int64_t offset) { return offset >= span.head && offset <= span.tail; }
 
@@ -68,16 +68,15 @@ uint32_t LoopPlaces::LoopOf(uint32_t place, uint32_t code, LoopSpan span) {
   return it->second;
 }
 
-void LoopPlaces::FindLoopsOf(uint32_t place, uint32_t code) {
+void LoopPlaces::FindLoopsOf(uint32_t place, uint32_t code, bool is_request) {
   Place& at = places_[place];
   at.first_loop = static_cast<uint32_t>(own_loops_.size());
-  if (code == 0) {
-    own_loops_.push_back(LoopOf(place, 0, kWholeFunction));
-  } else {
+  if (code != 0) {
     for (const LoopSpan span : SpansOf(code)) {
       if (Contains(span, at.offset)) own_loops_.push_back(LoopOf(place, code, span));
     }
   }
+  if (code == 0 || is_request) own_loops_.push_back(LoopOf(place, 0, kWholeFunction));
   at.loop_count = static_cast<uint32_t>(own_loops_.size()) - at.first_loop;
 }
 
@@ -100,7 +99,9 @@ uint32_t LoopPlaces::ChildOf(uint32_t place, uint32_t location) {
   if (is_new_path) path_depths_.push_back(path_depths_[parent.path] + 1);
   places_.push_back({place, path->second, location, offset, 0, 0,
                      parent.is_import || (is_python && paths_.IsImport(function))});
-  FindLoopsOf(child, is_python ? function : 0);
+  const bool is_request = is_python && !paths_.IsSchedule(function) && parent.location != 0 &&
+                          paths_.IsSchedule(paths_.FirstCode(definitions_.locations[parent.location].owner));
+  FindLoopsOf(child, is_python ? function : 0, is_request);
   return child;
 }
 

@@ -7,7 +7,8 @@
 //
 // A loop is a function, on its path of functions, and a loop of that function's bytecode, which the trace has with
 // its code objects. Loops of native functions are not known: the function as a whole is taken for one, because
-// whoever is seen further up in it than before has gone round in it, or has called it again.
+// whoever is seen further up in it than before has gone round in it, or has called it again. So is a function that
+// an event loop calls: a request.
 //
 // Places and loops are numbered from 1 in the order in which they are first asked for; 0 is none. Memory: 4 bytes
 // a stack node, about 40 a place, 32 a loop. Not thread-safe.
@@ -49,7 +50,7 @@ struct Place {
 struct Loop {
   uint32_t path = 0;   // of functions, its own included
   LoopSpan span{};     // of bytecode; all of it in a native function
-  uint32_t code = 0;   // 0: of native code
+  uint32_t code = 0;   // 0: a function as a whole
   uint32_t place = 0;  // where it was first met
   uint32_t depth = 0;  // functions on its path
 };
@@ -92,7 +93,7 @@ class LoopPlaces {
  private:
   uint32_t FindPlace(uint32_t node);
   uint32_t ChildOf(uint32_t place, uint32_t location);
-  void FindLoopsOf(uint32_t place, uint32_t code);
+  void FindLoopsOf(uint32_t place, uint32_t code, bool is_request);
   uint32_t LoopOf(uint32_t place, uint32_t code, LoopSpan span);
   const std::vector<LoopSpan>& SpansOf(uint32_t code);
 

@@ -115,6 +115,7 @@ class StepClock {
   StepSource source() const { return source_; }
   std::string_view unit() const;                               // "step", "round", "batch", "part" or "slice"
   const std::string& loop() const { return loop_; }            // whose rounds the steps are: "train.py:21"
+  bool are_rounds_seen() const { return are_rounds_seen_; }    // in stacks, not counted
   double allocated_bytes() const { return allocated_bytes_; }  // in all buckets from 1 on; 0 = not counted
   Confidence confidence() const { return confidence_; }
   // One or more sentences: what was found, from what, and what could not be told.
@@ -174,6 +175,7 @@ class StepClock {
   uint32_t stream_ = 0;
   double allocated_bytes_ = 0;
   std::string loop_;
+  bool are_rounds_seen_ = false;
 };
 
 }  // namespace plateau::series

@@ -114,7 +114,8 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
   if (end.exit_time && allocations.WentOn())
     return FindWorkClock(reader, definitions, {end.trace_end, std::nullopt, end.was_killed}, options);
   std::optional<ChosenLoop> loop;
-  if (allocations.loops()) loop = ChooseLoop(*allocations.loops(), {options.exact_from_bytes, options.name_of});
+  if (allocations.loops())
+    loop = ChooseLoop(*allocations.loops(), {options.exact_from_bytes, options.name_of});
   WorkEnd last = end;
   last.short_while = static_cast<uint64_t>(options.ticks_per_second);
   if (loop) last.loop_end = allocations.loops()->TimeOf(loop->end);
