@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<ProcessAnalysis>> Analyze(const std::string& path
   a.sites = MakeSites(a.trace, options.site_rule, symbolizer);
 
   // Find the steps, epochs and phases by which everything is counted.
-  a.clock = BuildClock(a.trace, options.parent_marks, options.threads);
+  a.clock = BuildClock(a.trace, options.parent_marks, a.sites.names.get(), options.threads);
 
   // Replay every event of heap and devices: who holds how much, in which step it was allocated and freed.
   a.memory = ReplayMemory(a.clock, options.workers, options.threads, &a.trace, &a.sites);

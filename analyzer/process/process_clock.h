@@ -21,7 +21,7 @@ struct ProcessClock {
 // A process that trains nothing itself is counted in the steps of its parent, if `parent_marks` has any. One
 // that has no steps at all is read once more, for a clock that stands in for them; equal stacks must be merged.
 ProcessClock BuildClock(const ProcessTrace& trace, const std::vector<replay::TimedMark>& parent_marks,
-                        int threads);
+                        FrameNames* names, int threads);
 
 }  // namespace plateau::process
 

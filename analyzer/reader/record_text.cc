@@ -129,6 +129,7 @@ std::string RecordToText(const trace::Record& r) {
     case RecordKind::kCode:
       line.Number("code", r.code.code).Hex("python", r.code.python_version).Number("line", r.code.first_line);
       line.Text("file", r.code.file).Text("name", r.code.name).Bytes("table", r.code.line_table);
+      if (!r.code.loops.empty()) line.Bytes("loops", r.code.loops);
       break;
     case RecordKind::kPythonLocation:
       line.Number("location", r.python_location.location).Number("code", r.python_location.code);

@@ -94,11 +94,11 @@ struct FieldsOf<RecordingInfo> {
 template <>
 struct FieldsOf<Steps> {
   static constexpr auto kAll = std::tuple(
-      Field{"count", &Steps::count}, Field{"source", &Steps::source}, Field{"confidence", &Steps::confidence},
-      Length{"epochs", &Steps::epoch_ends}, Length{"evaluations", &Steps::evaluations},
-      Length{"checkpoints", &Steps::checkpoints}, Field{"steps_per_epoch", &Steps::steps_per_epoch},
-      Field{"epoch_ends", &Steps::epoch_ends}, Field{"evaluation_steps", &Steps::evaluations},
-      Field{"checkpoint_steps", &Steps::checkpoints});
+      Field{"count", &Steps::count}, Field{"source", &Steps::source}, Field{"loop", &Steps::loop},
+      Field{"confidence", &Steps::confidence}, Length{"epochs", &Steps::epoch_ends},
+      Length{"evaluations", &Steps::evaluations}, Length{"checkpoints", &Steps::checkpoints},
+      Field{"steps_per_epoch", &Steps::steps_per_epoch}, Field{"epoch_ends", &Steps::epoch_ends},
+      Field{"evaluation_steps", &Steps::evaluations}, Field{"checkpoint_steps", &Steps::checkpoints});
 };
 
 template <>

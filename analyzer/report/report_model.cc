@@ -63,7 +63,8 @@ std::vector<std::string> CheckTotals(const ReportModel& model) {
 void SortSites(ReportModel& model) {
   std::vector<size_t> order(model.sites.size());
   std::iota(order.begin(), order.end(), 0);
-  const bool is_by_growth = model.steps.count == 0;
+  // Without training steps, what was loaded before the work is not what people look for.
+  const bool is_by_growth = model.steps.count == 0 || !model.steps.loop.empty();
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     const Site& x = model.sites[a];
     const Site& y = model.sites[b];

@@ -107,6 +107,7 @@ struct Verdict {
 struct Steps {
   int64_t count = 0;
   std::string source;     // "optimizer", "marks", "dataloader", "time buckets", ...
+  std::string loop;       // whose rounds they are: "train.py:21, seen in stacks"; else empty
   double confidence = 1;  // 0..1
   std::optional<double> steps_per_epoch;
   std::vector<double> epoch_ends;   // step at which each epoch ended

@@ -7,6 +7,7 @@
 #include "preload/python/interpreter.h"
 #include "preload/python/layout.h"
 #include "preload/python/line_table.h"
+#include "preload/python/loop_table.h"
 #include "preload/python/text.h"
 #include "preload/trace/encoder.h"
 #include "preload/unwind/intern_cache.h"
@@ -42,6 +43,7 @@ constinit std::atomic<uint64_t> g_address_reuses{0};
 struct Scratch {
   std::atomic<bool> taken;
   char line_table[trace::kMaxLineTableBytes] = {};
+  char loops[trace::kMaxLoopBytes] = {};
   char file[trace::kMaxNameBytes] = {};
   char name[trace::kMaxNameBytes] = {};
 };
@@ -148,6 +150,7 @@ uint32_t IdByContent(const void* code, EmitCode emit, void* context) {
     record.line_table =
         WithoutColumns(record.line_table, scratch.get()->line_table, sizeof(scratch.get()->line_table));
   }
+  record.loops = LoopsOf(layout, code, scratch.get()->loops, sizeof(scratch.get()->loops));
   record.code = g_last_id.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!emit(context, record)) return 0;
   g_contents.Insert(hash, record.code);

@@ -203,6 +203,7 @@ bool AgreesWithCodeType(const Layout& layout, const void* code_type) {
   if (!HasMemberAt(code_type, "co_firstlineno", layout.code_first_line)) return false;
   if (!HasMemberAt(code_type, layout.minor >= 10 ? "co_linetable" : "co_lnotab", layout.code_line_table))
     return false;
+  if (layout.code_bytecode == kNo && !HasMemberAt(code_type, "co_code", kCodeBytes)) return false;
   return layout.code_bytecode == kNo || ReadAt<uint64_t>(code_type, kTypeBasicSize) == layout.code_bytecode;
 }
 

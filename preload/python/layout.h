@@ -67,6 +67,7 @@ inline constexpr uint16_t kObjectSize = 16;  // of var-sized objects, and the le
 inline constexpr uint16_t kTextHash = 24;
 inline constexpr uint16_t kTextState = 32;
 inline constexpr uint16_t kBytesData = 32;
+inline constexpr uint16_t kCodeBytes = 48;  // of a code object up to 3.10: the bytes of its instructions
 
 // What is needed of the interpreter to find its layout; null where it has no such symbol.
 struct InterpreterSymbols {

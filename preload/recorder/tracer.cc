@@ -359,7 +359,7 @@ bool DefineModuleGone(uint32_t module) {
   return Define(4, [&](trace::BlockWriter& w) { return w.ModuleGone(module); });
 }
 bool DefineCode(const trace::CodeRecord& record) {
-  return Define(record.file.size() + record.name.size() + record.line_table.size() + 12,
+  return Define(record.file.size() + record.name.size() + record.line_table.size() + record.loops.size() + 13,
                 [&](trace::BlockWriter& w) { return w.Code(record); });
 }
 bool DefinePythonLocation(const trace::PythonLocationRecord& record) {

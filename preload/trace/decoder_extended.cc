@@ -36,6 +36,8 @@ class Fields {
     return text;
   }
   bool ok() const { return ok_; }
+  // Whether there is more: a field that older traces do not have.
+  bool more() const { return ok_ && p_ < end_; }
 
  private:
   const uint8_t* p_;
@@ -74,6 +76,7 @@ bool RecordReader::NextExt(uint32_t kind, Record* record) {
       record->code.file = f.Bytes();
       record->code.name = f.Bytes();
       record->code.line_table = f.Bytes();
+      record->code.loops = f.more() ? f.Bytes() : std::string_view();
       break;
     case ExtKind::kThreadStart:
       record->kind = RecordKind::kThreadStart;

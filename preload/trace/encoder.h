@@ -28,8 +28,9 @@ namespace plateau::trace {
 inline constexpr size_t kMaxNameBytes = 4096;        // paths, names, keys
 inline constexpr size_t kMaxValueBytes = 16 * 1024;  // values of InfoRecord
 inline constexpr size_t kMaxLineTableBytes = 40 * 1024;
+inline constexpr size_t kMaxLoopBytes = 2048;
 // No record is larger than this, so that an empty block takes any.
-inline constexpr size_t kMaxRecordBytes = kMaxLineTableBytes + 2 * kMaxNameBytes + 256;
+inline constexpr size_t kMaxRecordBytes = kMaxLineTableBytes + kMaxLoopBytes + 2 * kMaxNameBytes + 256;
 static_assert(kMaxRecordBytes < kSlotPayloadBytes);
 
 class BlockWriter {

@@ -111,13 +111,15 @@ bool BlockWriter::ModuleGone(uint32_t module) {
 bool BlockWriter::Code(const CodeRecord& record) {
   ExtRecord ext(this, ExtKind::kCode,
                 3 * kMaxVarintBytes + RoomFor(record.file, kMaxNameBytes) +
-                    RoomFor(record.name, kMaxNameBytes) + RoomFor(record.line_table, kMaxLineTableBytes));
+                    RoomFor(record.name, kMaxNameBytes) + RoomFor(record.line_table, kMaxLineTableBytes) +
+                    RoomFor(record.loops, kMaxLoopBytes));
   return ext && ext.Number(record.code)
                     .Number(record.python_version)
                     .Number(record.first_line)
                     .Bytes(record.file, kMaxNameBytes)
                     .Bytes(record.name, kMaxNameBytes)
                     .Bytes(record.line_table, kMaxLineTableBytes)
+                    .Bytes(record.loops, kMaxLoopBytes)
                     .Done();
 }
 

@@ -228,7 +228,7 @@ enum class ExtKind : uint32_t {
   kInfo = 1,        // key, value: exe, cmdline, cwd, role, rank, env:*, status lines ("python", "torch", ...)
   kModule = 2,      // id, base, bytes, path, build id
   kModuleGone = 3,  // id
-  kCode = 4,        // Python code object: id, version, first line, file, qualified name, line table
+  kCode = 4,        // Python code object: id, version, first line, file, qualified name, line table, loops
   kThreadStart = 5,  // tid, creator's stream, creator's stack, name
   kThreadEnd = 6,
   kMap = 7,             // address, bytes, prot, flags, kind, stack

@@ -64,6 +64,7 @@ struct CodeRecord {
   std::string_view file;
   std::string_view name;        // qualified where the version has it
   std::string_view line_table;  // in that version's format, without columns
+  std::string_view loops;       // preload/python/loop_table.h; empty: not known
 };
 
 struct PythonLocationRecord {

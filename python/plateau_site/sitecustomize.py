@@ -138,8 +138,10 @@ def _describe_loader(loader):
         except (TypeError, NotImplementedError):  # it has no length
             pass
     batch_size = loader.batch_size
-    if batch_size is None:
-        batch_size = getattr(loader.batch_sampler, "batch_size", None)
+    batches = loader.batch_sampler
+    while batch_size is None and batches is not None:  # accelerate wraps samplers in samplers
+        batch_size = getattr(batches, "batch_size", None)
+        batches = getattr(batches, "batch_sampler", None)
     if isinstance(batch_size, int):
         words.append("batch_size=%d" % batch_size)
     words.append("workers=%d" % loader.num_workers)

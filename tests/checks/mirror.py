@@ -171,6 +171,7 @@ ANALYZER = {
     "series/copy_on_write": ("tests/analyzer/series/ledger_test.cc", "tested beside the ledger that it explains"),
     "series/clock/data_passes": (CLOCK, INNER),
     "series/clock/function_paths": ("tests/analyzer/series/clock/work_clock_test.cc", INNER),
+    "series/clock/loop_choice": ("tests/analyzer/series/clock/loop_finder_test.cc", INNER),
     "series/clock/loop_events": (CLOCK, INNER),
     "series/clock/mark_log": (CLOCK, INNER),
     "series/process_series": ("tests/analyzer/verdict/analysis_test.cc", DATA),

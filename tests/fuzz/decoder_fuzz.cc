@@ -19,7 +19,7 @@ namespace {
 
 // Touches what a record points to, so that the address sanitizer sees a view that left its block.
 void Use(const Record& record, std::string_view payload) {
-  std::string_view views[3];
+  std::string_view views[4];
   if (record.kind == RecordKind::kInfo) {
     views[0] = record.info.key;
     views[1] = record.info.value;
@@ -30,6 +30,7 @@ void Use(const Record& record, std::string_view payload) {
     views[0] = record.code.file;
     views[1] = record.code.name;
     views[2] = record.code.line_table;
+    views[3] = record.code.loops;
   } else if (record.kind == RecordKind::kMark) {
     views[0] = record.mark.name;
   } else if (record.kind == RecordKind::kDevice) {

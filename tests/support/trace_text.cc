@@ -292,7 +292,7 @@ class Builder {
     if (kind == "module_gone") return w.ModuleGone(n32("module"));
     if (kind == "code") {
       return w.Code({n32("code"), static_cast<uint16_t>(n("python")), n32("line"), l.Text("file"),
-                     l.Text("name"), l.Hex("table")});
+                     l.Text("name"), l.Hex("table"), l.Hex("loops")});
     }
     if (kind == "python_location") {
       return w.PythonLocation({n32("location"), n32("code"), n32("offset")});

@@ -38,6 +38,7 @@ struct CodeObject {
   std::string file;
   std::string name;
   std::string line_table;
+  std::string loops;  // as recorded; empty: not known
 };
 
 struct Location {

@@ -65,9 +65,10 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
                                std::string(r.module.build_id)}});
       break;
     case RecordKind::kCode:
-      out->codes.push_back({r.code.code,
-                            {r.code.python_version, r.code.first_line, std::string(r.code.file),
-                             std::string(r.code.name), std::string(r.code.line_table)}});
+      out->codes.push_back(
+          {r.code.code,
+           {r.code.python_version, r.code.first_line, std::string(r.code.file), std::string(r.code.name),
+            std::string(r.code.line_table), std::string(r.code.loops)}});
       break;
     case RecordKind::kInfo:
       out->infos.emplace_back(r.info.key, r.info.value);

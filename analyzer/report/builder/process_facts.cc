@@ -138,6 +138,9 @@ Steps StepsOf(const series::StepClock& clock) {
   Steps steps;
   steps.count = clock.step_count();
   steps.source = std::string(series::StepSourceName(clock.source()));
+  if (!clock.loop().empty()) {
+    steps.loop = absl::StrCat(clock.loop(), clock.are_rounds_seen() ? ", seen in stacks" : ", counted");
+  }
   steps.confidence = clock.confidence() == series::Confidence::kHigh     ? 0.95
                      : clock.confidence() == series::Confidence::kMedium ? 0.7
                                                                          : 0.4;

@@ -46,7 +46,8 @@ void SiteOpinions::Add(const process::ProcessAnalysis& process, size_t site, siz
   for (const double bytes : series.surv_bytes) retained += bytes;
   opinion.retained_bytes = Round(retained);
   // Before the first step, or in the beginning of work that has no steps, a program loads what it works on.
-  const size_t start_up = process.clock.steps.step_count() > 0 ? 1 : 1 + series.surv_bytes.size() / 20;
+  const bool has_training_steps = process.clock.steps.step_count() > 0 && process.clock.steps.loop().empty();
+  const size_t start_up = has_training_steps ? 1 : 1 + series.surv_bytes.size() / 20;
   double grown = 0;
   for (size_t k = start_up; k < series.surv_bytes.size(); ++k) grown += series.surv_bytes[k];
   out.grown_bytes += Round(grown);

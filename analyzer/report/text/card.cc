@@ -284,6 +284,7 @@ class Card {
           FormatDuration(*r.sampled_from_seconds), " on (size limit)");
     }
     if (!model_.steps.source.empty()) absl::StrAppend(&text, "; steps from ", model_.steps.source);
+    if (!model_.steps.loop.empty()) absl::StrAppend(&text, " of ", model_.steps.loop);
     if (r.totals_only_from_seconds.has_value()) {
       absl::StrAppend(&text, "; totals only from ", FormatDuration(*r.totals_only_from_seconds), " on");
     }

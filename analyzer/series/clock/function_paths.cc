@@ -17,10 +17,23 @@ bool IsImportMachinery(const std::string& file) {
 
 }  // namespace
 
+bool IsScheduleFile(std::string_view file) {
+  for (const char* part :
+       {"/asyncio/", "/uvloop/", "/tornado/", "/ipykernel/", "/IPython/", "/zmq/", "/nbclient/"}) {
+    const size_t at = file.find(part);
+    const bool is_installed = at != std::string::npos &&
+                              (file.find("/lib/python3") < at + 1 || file.find("/site-packages/") < at + 1 ||
+                               file.find("/dist-packages/") < at + 1);
+    if (is_installed) return true;
+  }
+  return false;
+}
+
 FunctionPaths::FunctionPaths(const replay::Definitions* definitions)
     : definitions_(*definitions),
       first_code_(definitions->codes.size()),
       is_import_(definitions->codes.size()),
+      is_schedule_(definitions->codes.size()),
       path_of_node_(definitions->nodes.size() + 1),
       paths_(1) {
   using Content = std::tuple<std::string_view, std::string_view, uint32_t, std::string_view>;
@@ -30,6 +43,7 @@ FunctionPaths::FunctionPaths(const replay::Definitions* definitions)
     first_code_[id] =
         first.try_emplace({code.file, code.name, code.first_line, code.line_table}, id).first->second;
     is_import_[id] = IsImportMachinery(code.file);
+    is_schedule_[id] = IsScheduleFile(code.file);
   }
   path_of_node_[0] = 1;
 }

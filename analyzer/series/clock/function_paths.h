@@ -11,6 +11,7 @@
 #define PLATEAU_ANALYZER_SERIES_CLOCK_FUNCTION_PATHS_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,6 +19,10 @@
 #include "analyzer/replay/definitions/definitions.h"
 
 namespace plateau::series {
+
+// Whether a file is of an event loop or the kernel of a notebook: it runs what it is given, and its own rounds say
+// nothing.
+bool IsScheduleFile(std::string_view file);
 
 struct FunctionPath {
   uint32_t parent = 0;
@@ -38,6 +43,10 @@ class FunctionPaths {
   }
   const FunctionPath& operator[](uint32_t path) const { return paths_[path]; }
   size_t size() const { return paths_.size(); }
+  // Of several code objects with the same content, the first; and whether it is the import machinery's.
+  uint32_t FirstCode(uint32_t code) const { return first_code_[code]; }
+  bool IsImport(uint32_t code) const { return is_import_[code]; }
+  bool IsSchedule(uint32_t code) const { return is_schedule_[code]; }
 
  private:
   uint32_t FindPath(uint32_t node);
@@ -46,6 +55,7 @@ class FunctionPaths {
   const replay::Definitions& definitions_;
   std::vector<uint32_t> first_code_;    // by code id: the first with that content
   std::vector<bool> is_import_;         // by code id
+  std::vector<bool> is_schedule_;       // by code id
   ZeroedArray<uint32_t> path_of_node_;  // plus 1
   std::vector<FunctionPath> paths_;
   absl::flat_hash_map<uint64_t, uint32_t> children_;  // by parent and code

@@ -176,6 +176,19 @@ class LoaderPasses {
                                          [](const FetchEvent& fetch) { return fetch.is_stop_known; });
   }
 
+  // The rest of a pass that an earlier run began has a loader of its own, often at a line of its own: its series is that of
+  // the passes over the same data that come after it.
+  Key SeriesKeyOf(const Pass& pass) const {
+    if (pass.loader.skipped == 0) return KeyOf(pass);
+    for (const Pass& other : passes_) {
+      const bool is_same_data =
+          other.loader.dataset == pass.loader.dataset && other.loader.examples == pass.loader.examples;
+      if (other.trains && other.loader.skipped == 0 && is_same_data && other.begin >= pass.end())
+        return KeyOf(other);
+    }
+    return KeyOf(pass);
+  }
+
   using Series = std::vector<const Pass*>;  // over one loader, in order
 
   // The training passes that make the epochs.
@@ -183,7 +196,7 @@ class LoaderPasses {
     std::map<Key, Series> all;
     for (const Pass& pass : passes_) {
       if (!pass.trains) continue;
-      Series& series = all[KeyOf(pass)];
+      Series& series = all[SeriesKeyOf(pass)];
       // Another loader of the same size, fetched in step with this one, adds no epochs.
       if (series.empty() || pass.begin >= series.back()->end()) series.push_back(&pass);
     }

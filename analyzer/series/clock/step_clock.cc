@@ -334,13 +334,14 @@ StepClock StepClock::OfWork(const WorkClock& work, const StepClockOptions& optio
     ++clock.ends_.back();
   clock.allocated_bytes_ = work.allocated_bytes;
   clock.loop_ = work.loop;
+  clock.are_rounds_seen_ = work.is_seen;
   if (work.source == StepSource::kRounds) clock.FillRounds(work);
   clock.sentence_ = DescribeWork(clock, work, options);
   return clock;
 }
 
 void StepClock::FillRounds(const WorkClock& work) {
-  confidence_ = Confidence::kHigh;
+  confidence_ = work.is_seen ? Confidence::kMedium : Confidence::kHigh;
   uint64_t begin = work.begin;
   for (const uint64_t end : work.ends) {
     steps_.push_back({begin, end, 0, 0, 0, false});

@@ -1,10 +1,14 @@
 #include "analyzer/series/clock/work_clock.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "analyzer/replay/event_source.h"
 #include "analyzer/replay/rate_table.h"
 #include "analyzer/series/clock/function_paths.h"
+#include "analyzer/series/clock/loop_choice.h"
+#include "analyzer/series/clock/loop_finder.h"
 
 namespace plateau::series {
 namespace {
@@ -18,8 +22,11 @@ constexpr size_t kFewestParts = 40;
 class AllocationReader {
  public:
   AllocationReader(const reader::TraceReader& reader, const replay::Definitions& definitions,
-                   uint64_t exit_time)
-      : definitions_(definitions), exit_time_(exit_time), paths_(&definitions), rates_(reader.header()) {}
+                   uint64_t exit_time, const WorkClockOptions& options)
+      : definitions_(definitions), exit_time_(exit_time), paths_(&definitions), rates_(reader.header()) {
+    if (options.name_of == nullptr) return;
+    loops_.emplace(&definitions, &paths_, options.function_of);
+  }
 
   void Take(const replay::EventRun& run) {
     const replay::EventBlock& block = *run.block;
@@ -48,8 +55,11 @@ class AllocationReader {
         rates_.Add(definitions_.rates[next_rate_++].rate);
       const uint64_t bytes = block.BytesOf(event);
       const uint8_t rate = kind == RecordKind::kAllocIn ? rates_.python() : rates_.current();
-      const uint32_t path = paths_.PathOf(definitions_.Canonical(block.StackOf(event)));
-      log_.Add(now, path, paths_[path].is_import, static_cast<double>(bytes), rates_.Weight(rate, bytes));
+      const double weight = rates_.Weight(rate, bytes);
+      const uint32_t node = definitions_.Canonical(block.StackOf(event));
+      const uint32_t path = paths_.PathOf(node);
+      log_.Add(now, path, paths_[path].is_import, static_cast<double>(bytes), weight);
+      if (loops_) loops_->Add(block.stream(), now, node, bytes, weight);
     }
   }
 
@@ -58,6 +68,7 @@ class AllocationReader {
   bool WentOn() const { return bytes_after_exit_ > 0.1 * bytes_before_exit_; }
   WorkLog& log() { return log_; }
   const FunctionPaths& paths() const { return paths_; }
+  const std::optional<LoopFinder>& loops() const { return loops_; }
 
  private:
   const replay::Definitions& definitions_;
@@ -68,19 +79,55 @@ class AllocationReader {
   double bytes_before_exit_ = 0;
   double bytes_after_exit_ = 0;
   WorkLog log_;
+  std::optional<LoopFinder> loops_;
 };
+
+// The rounds of a loop as a clock; empty when their times cannot be told apart.
+std::optional<WorkClock> ClockOfLoop(const LoopFinder& finder, const ChosenLoop& loop) {
+  constexpr size_t kFewestTimes = 40;
+  WorkClock clock;
+  clock.source = StepSource::kRounds;
+  clock.is_seen = true;
+  clock.loop = loop.name.line;
+  clock.begin = finder.TimeOf(loop.begins.front());
+  clock.end = finder.TimeOf(loop.end);
+  size_t times = 1;
+  for (size_t i = 1; i <= loop.begins.size(); ++i) {
+    // What begins a round is in it.
+    const uint64_t end = i < loop.begins.size() ? finder.TimeOf(loop.begins[i]) - 1 : clock.end;
+    times += !clock.ends.empty() && end > clock.ends.back();
+    clock.ends.push_back(std::max(end, clock.begin));
+  }
+  if (times < std::min(kFewestTimes, loop.begins.size())) return std::nullopt;
+  clock.epoch_loop = loop.epoch_line;
+  clock.epoch_ends = loop.epoch_ends;
+  return clock;
+}
 
 }  // namespace
 
 WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definitions& definitions,
                         const WorkEnd& end, const WorkClockOptions& options) {
-  AllocationReader allocations(reader, definitions, end.exit_time.value_or(UINT64_MAX));
+  AllocationReader allocations(reader, definitions, end.exit_time.value_or(UINT64_MAX), options);
   replay::EventSource source(reader, options.threads);
   source.ForEachRun([&allocations](const replay::EventRun& run) { allocations.Take(run); });
   if (end.exit_time && allocations.WentOn())
     return FindWorkClock(reader, definitions, {end.trace_end, std::nullopt, end.was_killed}, options);
-  const WorkWindow window = allocations.log().Finish(allocations.paths(), end);
+  std::optional<ChosenLoop> loop;
+  if (allocations.loops())
+    loop = ChooseLoop(*allocations.loops(), {options.exact_from_bytes, options.name_of});
+  WorkEnd last = end;
+  last.short_while = static_cast<uint64_t>(options.ticks_per_second);
+  if (loop) last.loop_end = allocations.loops()->TimeOf(loop->end);
+  const WorkWindow window = allocations.log().Finish(allocations.paths(), last);
+  if (loop && loop->has_all_rounds) {
+    if (std::optional<WorkClock> rounds = ClockOfLoop(*allocations.loops(), *loop)) {
+      rounds->allocated_bytes = window.allocated_bytes;
+      return *rounds;
+    }
+  }
   WorkClock clock;
+  if (loop) clock.thinned_loop = loop->name.line;
   clock.begin = window.begin != 0 ? window.begin : definitions.first_tsc;
   clock.end = window.begin != 0 ? window.end : end.exit_time.value_or(end.trace_end);
   clock.allocated_bytes = window.allocated_bytes;

@@ -73,16 +73,21 @@ uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const Wo
   }
   const double whole = beneath[0].counted;
   const double counted_at_end = PointAt(chosen).counted;
-  const double time = static_cast<double>(chosen > begin ? chosen - begin : 0);
+  const uint64_t time = chosen > begin ? chosen - begin : 0;
+  const uint64_t short_while =
+      std::max(end.short_while, static_cast<uint64_t>(kShortWhile * static_cast<double>(time)));
   for (path = heaviest[path]; path != 0; path = heaviest[path]) {
     const PathWork& work = beneath[path];
-    const bool is_little =
-        counted_at_end - work.counted_at_last <= kHardlyAnything * whole &&
-        static_cast<double>(chosen - std::min(chosen, work.last_tsc)) <= kShortWhile * time;
+    const bool is_little = counted_at_end - work.counted_at_last <= kHardlyAnything * whole &&
+                           chosen - std::min(chosen, work.last_tsc) <= short_while;
     if (work.counted < kMostOfIt * whole || !is_little || work.last_tsc <= begin) break;
     chosen = std::min(chosen, work.last_tsc);
   }
-  return chosen;
+  // The same of the loop.
+  const bool ends_with_loop = end.loop_end > begin && end.loop_end < chosen &&
+                              chosen - end.loop_end <= short_while &&
+                              counted_at_end - PointAt(end.loop_end).counted <= kHardlyAnything * whole;
+  return ends_with_loop ? end.loop_end : chosen;
 }
 
 WorkWindow WorkLog::Finish(const FunctionPaths& paths, const WorkEnd& end) {

@@ -36,6 +36,8 @@ struct WorkEnd {
   uint64_t trace_end = 0;
   std::optional<uint64_t> exit_time;  // the program began to exit
   bool was_killed = false;            // or still runs
+  uint64_t loop_end = 0;              // last event inside the loop that does the work; 0: not known
+  uint64_t short_while = 0;           // what is no time at all, whatever the program's own time
 };
 
 class WorkLog {

@@ -7,4 +7,4 @@ with Parallel(n_jobs=2, prefer="threads") as pool:
     for b in range(120):
         out = pool(delayed(work)(i) for i in range(4))
         if leak: kept.append(sum(out))  # HOLD 80 kB
-print("COUNT rounds=120")
+print("COUNT rounds=120 jobs=480")

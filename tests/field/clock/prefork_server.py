@@ -17,4 +17,4 @@ for _ in range(3):
 for i in range(600): os.write(workers[i % 3][1], struct.pack("i", i))
 for pid, w in workers: os.close(w)
 for pid, w in workers: os.waitpid(pid, 0)
-print("COUNT jobs=600")
+print("COUNT jobs=600 each=200")

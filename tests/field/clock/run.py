@@ -69,10 +69,11 @@ def command_of(options, program, folder):
 
 
 def rank_of_line(report, program):
-    """Place of the first site on a line marked HOLD, counted from 1 and with one place a line, or 0."""
+    """Place of the first site on a line marked HOLD, counted from 1 and with one place a line, or 0. As on the card, sites that
+    grow come first: in a short run the imports hold more than any loop."""
     lines = {n for n, text in enumerate((HERE / program).read_text().splitlines(), 1) if "HOLD" in text and not text.startswith('"""')}
     seen = []
-    for site in report["sites"]:
+    for site in sorted(report["sites"], key=lambda s: s["verdict"] not in GROWING):
         where = (site["file"], site["line"])
         if where in seen:
             continue
@@ -102,7 +103,8 @@ def judge(report, output, program, truth):
         wrong.append("false growth")
     counts = {int(n) for n in re.findall(r"=(\d+)", " ".join(re.findall(r"COUNT (.*)", output)))}
     steps = report["steps"]["count"]
-    if steps and counts and steps not in counts:
+    # Rounds that are seen in stacks may be off by 1 %.
+    if steps and counts and not any(abs(steps - n) <= 0.01 * n for n in counts):
         wrong.append("rounds")
     return f"{report['steps']['source']:9} {steps:6} {verdict:18} line {rank:2}", wrong
 

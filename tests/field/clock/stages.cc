@@ -25,9 +25,9 @@ struct Shift : Stage {
 };
 static std::deque<V> kept;
 __attribute__((noinline)) void keep(const V& v, bool ring) {
-  kept.push_back(v);
+  kept.push_back(v);  // HOLD
   if (ring && kept.size() > 100) kept.pop_front();
-}  // HOLD
+}
 __attribute__((noinline)) double epoch(std::vector<std::unique_ptr<Stage>>& s, const char* kind) {
   double sum = 0;
   for (int i = 0; i < 25; ++i) {

@@ -44,7 +44,8 @@ class Count(pl.Callback):
         truth.set(steps=trainer.global_step)
 
     def on_train_epoch_end(self, trainer, module):
-        truth.add("epochs")
+        if trainer.is_last_batch:  # max_steps ends the training inside an epoch, which calls this too
+            truth.add("epochs")
 
     def on_validation_end(self, trainer, module):
         if not trainer.sanity_checking:

@@ -23,7 +23,7 @@ class Trace:
     """One process: `events` in file order as (kind, fields), stacks as lists of frames, leaf first."""
 
     def __init__(self, path):
-        self.infos, self.events = {}, []
+        self.infos, self.events, self.loops = {}, [], []
         self._codes, self._locations, self._nodes, self._modules = {}, {}, {}, {0: ""}
         plateau = os.path.join(os.environ["PLATEAU_BUILD"], "bin", "plateau")
         out = subprocess.run([plateau, "dump", path], stdout=subprocess.PIPE, check=True).stdout
@@ -44,6 +44,7 @@ class Trace:
         elif kind == "code":
             self._codes[int(f["code"])] = (int(f["python"], 16), int(f["line"]), _text(f["file"]), _text(f["name"]),
                                            bytes.fromhex(f["table"].decode()))
+            self.loops.append((_text(f["file"]), _text(f["name"]), bytes.fromhex(f.get("loops", b"").decode())))
         elif kind == "python_location":
             self._locations[int(f["location"])] = ("py", int(f["code"]), int(f["offset"]))
         elif kind == "module":

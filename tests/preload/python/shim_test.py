@@ -181,6 +181,40 @@ def asleep_in_walk(python, folder):
     demand(False, "never inside a walk")
 
 
+def numbers(data):
+    """LEB128"""
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def loops(python, folder):
+    """The loops written with a code object are those that dis finds, whatever the interpreter has made of the instructions."""
+    for mode in ("exact", "default"):  # in the default mode the code is looked at when it has run for a while
+        with tempfile.TemporaryDirectory() as own:
+            done, traces = record([python, os.path.join(HERE, "traps", "loops.py")], own, PLATEAU_MODE=mode)
+        trace, = traces.values()
+        truth, seen = json.loads(done.stdout), {}
+        for file, name, packed in trace.loops:
+            if not file.endswith("traps/loops.py") or name not in truth:
+                continue
+            parts = list(numbers(packed))
+            demand(interpreters.version(python) >= (3, 14) or parts, name, "is not known")
+            pairs, head = [], 0
+            for step, length in zip(parts[1::2], parts[2::2]):
+                head += step
+                pairs.append([head, head + length])
+            demand(parts == [] or parts[0] == len(pairs), name, parts)
+            seen[name] = pairs
+        print("  %s: %s" % (mode, seen))
+        demand(set(seen) == set(truth), "codes", sorted(seen))
+        demand(seen == truth or interpreters.version(python) >= (3, 14), truth)
+
+
 def main():
     test = globals()[sys.argv[1]]
     pythons = interpreters.find()

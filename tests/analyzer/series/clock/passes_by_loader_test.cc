@@ -140,5 +140,22 @@ TEST(PassesByLoaderTest, ABatchNowAndThenIsAnEvaluationEach) {
   EXPECT_EQ(ClockOfText("pbspbsepbspbsepbspbseP").evaluations().size(), 3u);
 }
 
+TEST(PassesByLoaderTest, TheRestOfAPassIsOfTheSameSeriesThoughItsLoaderSaysLess) {
+  Text loop;
+  loop.Describe('p', "loader batches=2 examples=8 dataset=5 order=shuffled skipped=2");
+  loop.Add("pbspbsP");
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    loop.Describe('q', "loader batches=4 batch_size=2 examples=8 dataset=5 order=shuffled");
+    loop.Add("qbsqbsqbsqbsQ");
+  }
+  const StepClock clock = loop.Clock();
+  EXPECT_EQ(clock.step_count(), 10u);
+  ASSERT_EQ(clock.complete_epochs(), 3u);
+  EXPECT_EQ(clock.epochs()[0].last_step, 2u);
+  EXPECT_EQ(clock.epochs()[1].last_step, 6u);
+  EXPECT_EQ(clock.steps_per_epoch(), 4);
+  EXPECT_EQ(clock.steps_before_run(), 2);
+}
+
 }  // namespace
 }  // namespace plateau::series
