@@ -37,10 +37,7 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::string& path) {
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);  // O_EXCL and mode 0600
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
-  OutputFile file(path, temporary, fd);
-  const bool is_ours = lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
-  if (is_ours && fchmod(fd, info.st_mode & 0777) != 0) return absl::ErrnoToStatus(errno, path);
-  return file;
+  return OutputFile(path, temporary, fd);
 }
 
 absl::Status OutputFile::Write(std::string_view bytes) {

@@ -2,7 +2,7 @@
 //
 // Written beside its place under another name and renamed over it by Commit(), so a reader never sees half
 // of it and a failure leaves what was there. Created with mode 0600, because reports hold paths, command
-// lines and source lines; a file of ours that is replaced keeps the permissions its owner gave it. A symbolic
+// lines and source lines, also where it replaces a file that others could read. A symbolic
 // link at the name is replaced, never written through. What is not a regular file (a terminal, a pipe,
 // /dev/stdout) is written directly.
 //

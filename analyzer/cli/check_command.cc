@@ -23,7 +23,10 @@ absl::StatusOr<std::vector<report::CheckRule>> Rules(const Arguments& arguments)
   std::vector<report::CheckRule> rules;
   auto add = [&rules](const std::string& line) -> absl::Status {
     absl::StatusOr<report::CheckRule> rule = report::ParseCheckRule(line);
-    if (!rule.ok()) return absl::InvalidArgumentError(absl::StrCat("--", rule.status().message()));
+    if (!rule.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", line.substr(0, line.find(' ')), ": ", rule.status().message()));
+    }
     rules.push_back(*std::move(rule));
     return absl::OkStatus();
   };

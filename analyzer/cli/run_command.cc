@@ -48,6 +48,7 @@ constexpr Passed kPassed[] = {{"exact", "PLATEAU_MODE", "exact"},
                               {"no-steps", "PLATEAU_STEPS", "0"},
                               {"loop-rounds", "PLATEAU_LOOP_ROUNDS", "1"},
                               {"no-follow", "PLATEAU_FOLLOW", "0"},
+                              {"keep-arguments", "PLATEAU_KEEP_ARGUMENTS", "1"},
                               {"quiet", "PLATEAU_QUIET", "1"}};
 
 absl::Status PassPythonOptions(const Arguments& arguments, Launch* launch) {
@@ -362,6 +363,9 @@ const Command& RunCommand() {
                 "Count the rounds of the program's own Python loops (3.12 and later), for programs without "
                 "training steps."},
            {.name = "no-follow", .help = "Do not record child processes."},
+           {.name = "keep-arguments",
+            .help = "Record the command line as it is. Else what looks like a password, a key or a token "
+                    "becomes ***."},
            {.name = "cuda", .help = "Load the CUDA part also where no driver is found."},
            {.name = "no-cuda", .help = "Do not load the CUDA part."},
            {.name = "html",

@@ -149,6 +149,17 @@ class Indexer {
   }
 
   void AddBlock(const BlockRef& ref) {
+    if (ref.header.type == trace::BlockType::kColumns) {
+      unpacked_bytes_ += ref.header.raw_bytes;
+      if (unpacked_bytes_ > kFreeUnpackedBytes + kMaxUnpackedRatio * file_bytes_) {
+        unpacked_bytes_ -= ref.header.raw_bytes;
+        ++summary_.damaged_blocks;
+        summary_.damaged_bytes += ref.header.payload_bytes;
+        summary_.Note(absl::StrCat(file_.path(), ": block at offset ", ref.offset,
+                                   ": the file unpacks to more than is read of one of its size"));
+        return;
+      }
+    }
     const uint64_t key = uint64_t{ref.header.stream} << 32 | ref.header.seq;
     const auto [it, is_new] = blocks_.try_emplace(key, ref);
     if (is_new) return;
@@ -268,6 +279,7 @@ class Indexer {
   BlockIndex& index_;
   ReadSummary& summary_;
   FileWindow window_;
+  uint64_t unpacked_bytes_ = 0;  // of the packed blocks so far
   uint64_t file_bytes_ = 0;
   std::map<uint64_t, uint64_t> extents_;  // begin -> end
   absl::flat_hash_map<uint64_t, BlockRef> blocks_;

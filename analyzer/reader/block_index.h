@@ -25,6 +25,10 @@ namespace plateau::reader {
 
 // Blocks larger than this are taken for damage: no writer makes them.
 inline constexpr uint32_t kMaxBlockBytes = 64u << 20;
+// What the blocks of a packed file may unpack to, all together. A loop of one malloc and one free packs to 1/1500; blocks
+// beyond this count as damage.
+inline constexpr uint64_t kMaxUnpackedRatio = 10'000;
+inline constexpr uint64_t kFreeUnpackedBytes = uint64_t{64} << 20;
 
 // When the checksums of blocks are looked at. A file is read once less when that is done while a block is
 // loaded; what is damaged then shows too late to look for what is left, see TraceReader.

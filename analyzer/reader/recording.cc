@@ -34,7 +34,7 @@ absl::StatusOr<Peek> PeekHeader(const std::string& path) {
 }
 
 // Takes the traces of one directory. Files that are no traces are passed over: a recording may hold reports
-// and notes.
+// and notes. What is named as a trace and is none was one once, so it counts as lost.
 absl::Status AddDirectory(const std::string& path, Recording* recording) {
   std::error_code error;
   fs::directory_iterator entries(path, error);
@@ -48,6 +48,13 @@ absl::Status AddDirectory(const std::string& path, Recording* recording) {
     } else if (peek->status == trace::HeaderStatus::kOk || peek->status == trace::HeaderStatus::kDamaged) {
       recording->traces.push_back({entry.path(), peek->header});
       ++taken;
+    } else if (entry.path().extension() == ".plt" && peek->status == trace::HeaderStatus::kTooShort) {
+      recording->skipped.push_back(
+          absl::StrCat(entry.path().string(), ": ", entry.file_size(error),
+                       " bytes are less than a header has; what it recorded is lost"));
+    } else if (entry.path().extension() == ".plt" && peek->status == trace::HeaderStatus::kNotATrace) {
+      recording->skipped.push_back(
+          absl::StrCat(entry.path().string(), ": named as a trace, but its first bytes are not a trace's"));
     } else if (peek->status == trace::HeaderStatus::kNewerVersion) {
       recording->skipped.push_back(absl::StrCat(entry.path().string(), ": written by a newer Plateau"));
       ++newer;
@@ -57,6 +64,11 @@ absl::Status AddDirectory(const std::string& path, Recording* recording) {
   if (newer > 0) {
     return absl::UnimplementedError(
         absl::StrCat(path, ": all ", newer, " traces in it were written by a newer Plateau"));
+  }
+  if (!recording->skipped.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": no trace in it can be read: ", recording->skipped.front(),
+                     recording->skipped.size() > 1 ? " (and others)" : ""));
   }
   return absl::FailedPreconditionError(
       absl::StrCat(path, ": no traces in this directory; record one with `plateau run -- COMMAND`"));

@@ -127,7 +127,8 @@ inline constexpr auto kDropFields =
 inline constexpr auto kDamageFields =
     std::tuple(Field{"blocks", &Losses::damaged_blocks}, Field{"bytes", &Losses::damaged_bytes},
                Field{"missing_blocks", &Losses::missing_blocks}, Field{"headers", &Losses::damaged_headers},
-               Field{"skipped_records", &Losses::skipped_records}, Field{"messages", &Losses::messages});
+               Field{"skipped_records", &Losses::skipped_records},
+               Field{"unreadable_files", &Losses::unreadable_files}, Field{"messages", &Losses::messages});
 
 template <>
 struct FieldsOf<LedgerReading> {

@@ -66,9 +66,10 @@ struct Losses {
   uint64_t unknown_frees = 0;
   uint64_t damaged_blocks = 0;
   uint64_t damaged_bytes = 0;
-  uint64_t missing_blocks = 0;   // their numbers are absent from the file
-  uint64_t damaged_headers = 0;  // files whose settings may be wrong
-  uint64_t skipped_records = 0;  // kinds this version does not know
+  uint64_t missing_blocks = 0;    // their numbers are absent from the file
+  uint64_t damaged_headers = 0;   // files whose settings may be wrong
+  uint64_t skipped_records = 0;   // kinds this version does not know
+  uint64_t unreadable_files = 0;  // named as traces; nothing of them could be read
   std::vector<std::string> messages;
 };
 

@@ -1,14 +1,30 @@
 #include "analyzer/symbols/source_text.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/base/input_file.h"
 
 namespace plateau::symbols {
+namespace {
+
+// Whether a file's name says that it holds secrets: a line of it does not belong into a report.
+bool SuggestsSecrets(absl::string_view path) {
+  const std::string name =
+      absl::AsciiStrToLower(path.substr(path.rfind('/') + 1));  // all of it without a slash
+  for (absl::string_view word :
+       {"secret", "credential", "passw", "apikey", "api_key", "private_key", "netrc"}) {
+    if (absl::StrContains(name, word)) return true;
+  }
+  const absl::string_view stem = absl::string_view(name).substr(0, name.find('.', 1));
+  return stem == ".env" || stem == "token" || stem == "tokens" || stem == "keys";
+}
+
+}  // namespace
 
 std::string SourceText::Line(const std::string& path, int line) {
   constexpr size_t kMaxFileBytes = 4 << 20;
-  if (line <= 0 || path.empty()) return "";
+  if (line <= 0 || path.empty() || SuggestsSecrets(path)) return "";
   const auto [it, is_new] = files_.try_emplace(path);
   if (is_new) {
     if (const absl::StatusOr<std::string> text = ReadWholeFile(path, kMaxFileBytes);

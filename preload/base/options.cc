@@ -122,6 +122,14 @@ int ReadOptions(char** environment, Options* options) {
   bad += ReadOne(environment, name, value, &options->member);
 #include "preload/base/options.inc"
 #undef PLATEAU_OPTION
+  if (options->max_trace != 0 && options->max_trace < kLeastTraceBytes) {
+    FixedText<128> line;
+    line << "PLATEAU_MAX_TRACE=" << options->max_trace << " is less than a trace needs, using "
+         << kLeastTraceBytes / 1024 << "K";
+    RawLog(line.view());
+    options->max_trace = kLeastTraceBytes;
+    ++bad;
+  }
   return bad;
 }
 

@@ -48,6 +48,9 @@ struct OptionRow {
 extern const OptionRow kOptionRows[];
 extern const size_t kOptionRowCount;
 
+// The header, one extent of the ring and room for two blocks.
+inline constexpr uint64_t kLeastTraceBytes = trace::kExtentBytes + 128 * 1024;
+
 // Reads the options from `environment` ("NAME=value" strings, null at the end). A value that cannot be read
 // is reported through raw_log and replaced by its default. Returns how many were.
 int ReadOptions(char** environment, Options* options);

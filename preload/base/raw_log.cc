@@ -62,7 +62,7 @@ std::string_view ErrorName(int error_number) {
     case EPERM:
       return "permission denied";
     case ENOENT:
-      return "no such directory";
+      return "no such file or directory";
     case ENOTDIR:
       return "not a directory";
     case EFBIG:

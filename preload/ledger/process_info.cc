@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "preload/base/clock.h"
+#include "preload/base/options.h"
 #include "preload/base/system_call.h"
+#include "preload/ledger/secrets.h"
 
 extern "C" char** environ;
 
@@ -65,6 +67,13 @@ void PutNumber(const InfoSink& sink, std::string_view key, uint64_t value) {
 
 // Threads may have small stacks; one process at a time gets here.
 constinit char g_text[8192] = {};
+constinit char g_masked[8192] = {};
+
+// What of a variable's value goes into the trace; valid until the next call.
+std::string_view Shown(std::string_view name, std::string_view value) {
+  if (g_options.keep_arguments) return value;
+  return {g_masked, MaskValue(name, value, g_masked, sizeof(g_masked))};
+}
 
 void PutLink(const InfoSink& sink, std::string_view key, const char* link) {
   const long size = sys::Call(SYS_readlinkat, AT_FDCWD, sys::Arg(link), sys::Arg(g_text), sizeof(g_text));
@@ -77,7 +86,7 @@ void PutEnvironment(const InfoSink& sink) {
     if (const char* value = Variable(name)) {
       key.Clear();
       key << "env:" << name;
-      sink.put(sink.context, key.view(), value);
+      sink.put(sink.context, key.view(), Shown(name, value));
     }
   }
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -87,7 +96,7 @@ void PutEnvironment(const InfoSink& sink) {
       if (text.substr(0, prefix.size()) != prefix || equals == std::string_view::npos) continue;
       key.Clear();
       key << "env:" << text.substr(0, equals);
-      sink.put(sink.context, key.view(), text.substr(equals + 1));
+      sink.put(sink.context, key.view(), Shown(text.substr(0, equals), text.substr(equals + 1)));
     }
   }
 }
@@ -149,6 +158,10 @@ void DescribeProcess(bool is_forked_child, const InfoSink& sink) {
   size_t size = sys::ReadFile("/proc/self/cmdline", arguments, sizeof(g_text));
   while (size > 0 && arguments[size - 1] == 0) --size;
   const std::string_view role = RoleOf({arguments, size}, is_forked_child);
+  if (!g_options.keep_arguments) {
+    size = MaskArguments({arguments, size}, g_masked, sizeof(g_masked));
+    arguments = g_masked;
+  }
   for (size_t i = 0; i < size; ++i) {
     if (arguments[i] == 0) arguments[i] = ' ';
   }

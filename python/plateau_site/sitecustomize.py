@@ -262,6 +262,15 @@ def _watch_keras(module, mark):
     _mark_after(callbacks, "on_test_end", mark, _PHASE_END, "evaluation")
 
 
+def _without_secrets(code):
+    """A text of Python without the strings that are given to names like token or api_key, and without what looks like a key."""
+    import re
+
+    name = r"(?i)(\b[\w.]*(?:token|secret|password|passwd|passphrase|api_?key|access_?key|credentials?)[\"']?\]?\s*[=:,]\s*)([\"'])[^\"'\n]+\2"
+    code = re.sub(name, r"\1\2***\2", code)
+    return re.sub(r"\b(sk-|hf_|gh[pous]_|github_pat_|glpat-|xox[abp]-|AKIA)[\w-]{16,}", r"\1***", code)
+
+
 def _watch_cells(module, mark):
     """Cells of a notebook have no file: their numbers and texts are noted when IPython gives them a name."""
     import functools
@@ -272,7 +281,7 @@ def _watch_cells(module, mark):
     def cache(self, transformed_code, number=0, *args, **kwargs):
         name = real_cache(self, transformed_code, number, *args, **kwargs)
         try:
-            mark(_NOTE, int(number), ("cell %s\n%s" % (name, transformed_code)).encode()[:4000])
+            mark(_NOTE, int(number), ("cell %s\n%s" % (name, _without_secrets(transformed_code))).encode()[:4000])
         except Exception:  # a text that cannot be encoded: the cell must run
             pass
         return name

@@ -182,7 +182,6 @@ ANALYZER = {
     "series/clock/work_log": ("tests/analyzer/series/clock/work_clock_test.cc", INNER),
     "symbols/elf_image": ("tests/analyzer/symbols/symbolizer_test.cc", INNER),
     "symbols/frame": (REPORT, DATA),
-    "symbols/source_text": ("tests/e2e/odd_recordings_test.py", "source lines of a real program"),
 }
 
 

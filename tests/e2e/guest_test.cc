@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -96,6 +97,21 @@ TEST(CutTrace, ABusErrorOfTheProgramsOwnEndsIt) {
     EXPECT_EQ(run.exit_code, 128 + 7) << way;
     EXPECT_EQ(run.out, plain.out);
   }
+}
+
+TEST(Secrets, AreNotInTheTrace) {
+  const std::vector<std::string> command = {Program("churn"), "1", "--api-key", "topsecret1",
+                                            "https://me:topsecret2@host/"};
+  const RunOptions environment = {.environment = {"PLATEAU_TOKEN=topsecret3"}};
+  const TracedRun run = RunTraced(command, environment);
+  const TraceContent trace = ReadTrace(run.traces.at(0));
+  EXPECT_EQ(trace.info.at("cmdline"), Program("churn") + " 1 --api-key *** https://me:***@host/");
+  EXPECT_EQ(trace.info.at("env:PLATEAU_TOKEN"), "***");
+  std::stringstream bytes;
+  bytes << std::ifstream(run.traces.at(0)).rdbuf();
+  EXPECT_EQ(bytes.str().find("topsecret"), std::string::npos);
+  const TracedRun kept = RunTraced(command, {.environment = {"PLATEAU_KEEP_ARGUMENTS=1"}});
+  EXPECT_THAT(ReadTrace(kept.traces.at(0)).info.at("cmdline"), HasSubstr("--api-key topsecret1"));
 }
 
 class Foreign : public ::testing::TestWithParam<const char*> {};

@@ -16,8 +16,21 @@ namespace {
 constexpr size_t kMaxNodes = size_t{1} << StackNodes::kNumberBits;
 constexpr size_t kMinNodes = size_t{1} << 20;
 
+// Address space is free, but for the address sanitizer, which marks every page of it: there a fuzzer would spend its time.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kReservedNodes = kMinNodes;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr size_t kReservedNodes = kMinNodes;
+#else
+constexpr size_t kReservedNodes = kMaxNodes;
+#endif
+#else
+constexpr size_t kReservedNodes = kMaxNodes;
+#endif
+
 ZeroedArray<StackNode> Reserve() {
-  for (size_t nodes = kMaxNodes;; nodes /= 2) {
+  for (size_t nodes = kReservedNodes;; nodes /= 2) {
     try {
       return ZeroedArray<StackNode>(nodes);
     } catch (const std::bad_alloc&) {  // as under `ulimit -v`

@@ -193,7 +193,8 @@ class ReportBuilder {
     r.levels = h.levels;
     if (!h.clock_sentence.empty()) r.notes.push_back(h.clock_sentence);
     r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
-    r.notes.insert(r.notes.end(), recording_.skipped.begin(), recording_.skipped.end());
+    model_.losses.unreadable_files = recording_.skipped.size();
+    for (const std::string& sentence : recording_.skipped) model_.losses.messages.push_back(sentence);
     for (const std::string& problem : symbolizer_.problems())
       r.notes.push_back(absl::StrCat("no symbols: ", problem));
   }

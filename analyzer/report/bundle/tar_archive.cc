@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -14,6 +15,8 @@ namespace plateau::report {
 namespace {
 
 constexpr size_t kBlock = 512;
+constexpr size_t kFreeBytes = size_t{16} << 20;  // that any archive may unpack to
+constexpr size_t kMaxRatio = 200;
 
 // A ustar header; all numbers are octal text.
 struct Header {
@@ -77,8 +80,11 @@ absl::StatusOr<std::string> Decompress(absl::string_view bytes, size_t max_bytes
     if (ZSTD_isError(rest))
       return absl::DataLossError(absl::StrCat("bundle is damaged: ", ZSTD_getErrorName(rest)));
     out.append(part.data(), to.pos);
-    if (out.size() > max_bytes)
-      return absl::ResourceExhaustedError("bundle unpacks to more than is sensible");
+    if (out.size() > max_bytes) {
+      return absl::ResourceExhaustedError(absl::StrCat("the bundle of ", bytes.size(),
+                                                       " bytes unpacks to more than the ", max_bytes,
+                                                       " that are read of one of its size"));
+    }
     if (to.pos == 0 && in.pos == before) break;
   }
   if (rest != 0) return absl::DataLossError("bundle is cut short");
@@ -123,7 +129,8 @@ absl::StatusOr<std::string> PackArchive(const std::vector<ArchiveFile>& files) {
 
 absl::StatusOr<std::vector<ArchiveFile>> UnpackArchive(absl::string_view bytes, size_t max_bytes) {
   if (!LooksLikeArchive(bytes)) return absl::InvalidArgumentError("not a bundle: no zstd stream");
-  absl::StatusOr<std::string> tar = Decompress(bytes, max_bytes);
+  absl::StatusOr<std::string> tar =
+      Decompress(bytes, std::min(max_bytes, kFreeBytes + kMaxRatio * bytes.size()));
   if (!tar.ok()) return tar.status();
   std::vector<ArchiveFile> files;
   size_t at = 0;

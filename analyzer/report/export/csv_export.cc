@@ -10,6 +10,14 @@
 namespace plateau::report {
 namespace {
 
+std::string WithoutControls(absl::string_view text) {
+  std::string clean(text);
+  for (char& c : clean) {
+    if ((static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r') || c == '\x7f') c = '?';
+  }
+  return clean;
+}
+
 class CsvWriter {
  public:
   explicit CsvWriter(const std::vector<const char*>& columns) {
@@ -18,9 +26,12 @@ class CsvWriter {
   }
   void Text(absl::string_view text) {
     Separate();
-    // A leading = + - @ would be run as a formula by spreadsheets; names come from outside, so they are
-    // quoted with an apostrophe.
-    const bool formula = !text.empty() && absl::StrContains("=+-@\t\r", text.substr(0, 1));
+    // Names come from outside. Control characters could steer a terminal that shows the file. What begins with = + - @,
+    // also behind white space, would be run as a formula by spreadsheets; an apostrophe makes it text.
+    const std::string clean = WithoutControls(text);
+    text = clean;
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    const bool formula = first != text.npos && absl::StrContains("=+-@", text.substr(first, 1));
     if (formula || absl::StrContains(text, ",") || absl::StrContains(text, "\"") ||
         absl::StrContains(text, "\n") || absl::StrContains(text, "\r")) {
       absl::StrAppend(&out_, "\"", formula ? "'" : "", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");

@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/json_limits.h"
+#include "analyzer/base/status_macros.h"
 #include "analyzer/report/json/json_report.h"
 #include "analyzer/report/model_fields.h"
 
@@ -195,6 +197,7 @@ void ReadAll(const Json& j, ReportModel& model) {
 }  // namespace
 
 absl::StatusOr<ReportModel> ReadJsonReport(absl::string_view text) {
+  PLATEAU_RETURN_IF_ERROR(CheckJsonLimits({text.data(), text.size()}));
   const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) {
     return absl::InvalidArgumentError("not a JSON object; expected the output of `plateau report --json`");

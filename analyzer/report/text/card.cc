@@ -26,6 +26,7 @@ std::string LossesInWords(const Losses& losses) {
   const auto say = [&parts](uint64_t count, const char* noun, const char* what) {
     if (count > 0) parts.push_back(absl::StrCat(Counted(count, noun), " ", what));
   };
+  say(losses.unreadable_files, "trace file", "unreadable");
   say(losses.dropped_events, "event", "dropped");
   say(losses.damaged_headers, "file header", "damaged");
   say(losses.damaged_blocks, "block", "damaged");

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/json_limits.h"
 #include "analyzer/verdict/cases/case_events.h"
 #include "analyzer/verdict/cases/case_file.h"
 
@@ -225,6 +226,8 @@ absl::StatusOr<std::vector<VerdictCase>> ParseEventCases(std::string_view text, 
                                                          const std::string& name, const Defaults& defaults) {
   std::vector<VerdictCase> cases;
   try {
+    if (const absl::Status limits = CheckJsonLimits(text); !limits.ok())
+      return absl::ResourceExhaustedError(absl::StrCat(name, ": ", limits.message()));
     const Json document = Json::parse(text);
     const RunContext run = ParseMeta(Member(document, "meta", "the vector"), defaults);
     absl::StatusOr<std::unordered_map<std::string, series::SiteSeries>> sites =
@@ -252,6 +255,8 @@ absl::StatusOr<std::vector<VerdictCase>> ParseEventCases(std::string_view text, 
 
 absl::StatusOr<std::vector<VerdictCase>> ParseJsonCases(std::string_view text, const std::string& name,
                                                         const Defaults& defaults) {
+  if (const absl::Status limits = CheckJsonLimits(text); !limits.ok())
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": ", limits.message()));
   Json document;
   try {
     document = Json::parse(text);

@@ -44,12 +44,12 @@ TEST_F(OutputFileTest, NewFileIsForItsOwnerAlone) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
-TEST_F(OutputFileTest, ReplacedFileKeepsThePermissionsItsOwnerGaveIt) {
+TEST_F(OutputFileTest, ReplacedFileIsPrivateWhateverItWas) {
   ASSERT_TRUE(WriteWholeFile(path_, "one").ok());
   ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
   ASSERT_TRUE(WriteWholeFile(path_, "two").ok());
   EXPECT_EQ(Text(), "two");
-  EXPECT_EQ(ModeOf(path_), 0644);
+  EXPECT_EQ(ModeOf(path_), 0600);
 }
 
 TEST_F(OutputFileTest, LinkIsReplacedAndItsTargetLeftAlone) {

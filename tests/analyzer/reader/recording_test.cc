@@ -68,6 +68,24 @@ TEST(RecordingTest, HeaderCutShortSaysHowMuchIsLeft) {
                      "truncated: 1000 bytes");
 }
 
+TEST(RecordingTest, UnreadableFilesAreNamedBesideReadableOnes) {
+  const std::string directory = FreshDirectory("unreadable");
+  WriteTemporary("unreadable/good.plt", TraceFromText("header pid=7\n"));
+  WriteTemporary("unreadable/empty.plt", "");
+  WriteTemporary("unreadable/byte.plt", "x");
+  WriteTemporary("unreadable/cut.plt", TraceFromText("header pid=8\n").substr(0, 300));
+  WriteTemporary("unreadable/random.plt", std::string(5000, '\x5a'));
+  WriteTemporary("unreadable/notes.txt", "");
+  const auto recording = OpenRecording({directory});
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  EXPECT_EQ(recording->traces.size(), 1u);
+  EXPECT_THAT(recording->skipped,
+              ::testing::UnorderedElementsAre(::testing::HasSubstr("empty.plt: 0 bytes"),
+                                              ::testing::HasSubstr("byte.plt: 1 bytes"),
+                                              ::testing::HasSubstr("cut.plt: 300 bytes"),
+                                              ::testing::HasSubstr("random.plt: named as a trace")));
+}
+
 TEST(RecordingTest, PathsOfOneTimeAreOneRun) {
   const auto write = [](const std::string& directory, const std::string& times) {
     FreshDirectory(directory);

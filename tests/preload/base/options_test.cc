@@ -50,6 +50,17 @@ TEST(Options, ValuesAreRead) {
   EXPECT_TRUE(options.python);
 }
 
+TEST(Options, ALimitThatNoTraceFitsIntoIsRaisedAndSaidSo) {
+  ::testing::internal::CaptureStderr();
+  int bad = 0;
+  const Options options = Read({"PLATEAU_MAX_TRACE=1"}, &bad);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(bad, 1);
+  EXPECT_EQ(options.max_trace, kLeastTraceBytes);
+  EXPECT_NE(log.find("PLATEAU_MAX_TRACE=1 is less than a trace needs, using 1152K"), std::string::npos)
+      << log;
+}
+
 TEST(Options, WhatIsNotUnderstoodGivesTheDefault) {
   ::testing::internal::CaptureStderr();
   int bad = 0;

@@ -99,6 +99,16 @@ TEST(TarArchiveTest, DamageAndTricksAreRefused) {
   EXPECT_FALSE(UnpackArchive(bytes, /*max_bytes=*/100).ok());
 }
 
+TEST(TarArchiveTest, UnpacksToWhatItsSizeAllows) {
+  const std::string small = PackArchive({{"a.txt", std::string(size_t{8} << 20, 'x')}}).value();
+  EXPECT_TRUE(UnpackArchive(small).ok());
+  const std::string bomb = PackArchive({{"a.txt", std::string(size_t{64} << 20, 'x')}}).value();
+  EXPECT_LT(bomb.size(), 100000u);
+  const auto status = UnpackArchive(bomb).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("unpacks to more than"));
+}
+
 TEST(BundleTest, OpensToTheSameReport) {
   const ReportModel model = LeakModel();
   const absl::StatusOr<Bundle> bundle = MakeBundle(model, Writers(), {});

@@ -210,6 +210,8 @@ TEST(CsvExportTest, QuotesAndFormulasAreHarmless) {
   model.sites[3].site = "=HYPERLINK(\"x\")";
   const std::string csv = WriteCsv(model, "sites").value();
   EXPECT_THAT(csv, testing::HasSubstr("\"'=HYPERLINK(\"\"x\"\")\""));
+  model.sites[3].site = " \t@SUM(1)\x1b[31m";
+  EXPECT_THAT(WriteCsv(model, "sites").value(), testing::HasSubstr("\"' \t@SUM(1)?[31m\""));
   EXPECT_FALSE(WriteCsv(model, "nonsense").ok());
   for (const char* table : {"ledger", "series", "processes", "hypotheses"}) {
     EXPECT_THAT(WriteCsv(model, table).value(), testing::HasSubstr("\r\n")) << table;

@@ -86,7 +86,7 @@ export interface Report {
     leftovers: Array<{name: string; explanation: string; retained_bytes: number; retained_count: number; peak_bytes: number; temporary_bytes: number}>;
   };
   drops: {events: number; bytes: number; unknown_frees: number};
-  damage: {blocks: number; bytes: number; missing_blocks: number; headers: number; skipped_records: number; messages: string[]};
+  damage: {blocks: number; bytes: number; missing_blocks: number; headers: number; skipped_records: number; unreadable_files?: number; messages: string[]};
   pools: Array<{name: string; verdict: string; evidence: string; live_bytes: number; peak_bytes: number; reserved_bytes: number; growth_bytes_per_step: number}>;
   devices: Array<DeviceLevels & {
     tensor_peak_bytes: number; reserved_peak_bytes: number; graph_private_bytes: number;

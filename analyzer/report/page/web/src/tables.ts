@@ -168,6 +168,7 @@ export function recording(data: PageData): HTMLElement {
     ['Trace', `${format.bytes(r.trace_bytes)} in ${format.count(r.trace_files)} files, ${format.count(r.events)} events`],
     ['Dropped', drops.events === 0 ? 'nothing' : `${format.count(drops.events)} events, ${format.bytes(drops.bytes)}`],
     ['Damaged', damage.blocks === 0 ? 'nothing' : `${format.count(damage.blocks)} blocks, ${format.bytes(damage.bytes)}`],
+    ['Unreadable', damage.unreadable_files ? `${format.count(damage.unreadable_files)} files` : 'nothing'],
     ['Missing', damage.missing_blocks === 0 ? 'nothing' : `${format.count(damage.missing_blocks)} blocks`],
     ...Object.entries({...r.environment, ...r.levels}),
     ['Plateau', data.report.tool_version],
