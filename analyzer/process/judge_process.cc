@@ -10,6 +10,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "analyzer/process/site_path.h"
 #include "analyzer/verdict/site_judging.h"
 
@@ -103,10 +105,36 @@ class SiteDescriber {
 // What of the process the trace does not have. Lost events are another matter: they have a rate, and sites are
 // judged with it.
 std::vector<std::string> NotCovered(const replay::Definitions& definitions) {
+  std::vector<std::string> out;
   const uint64_t blocks = definitions.summary.gap_blocks + definitions.summary.damaged_blocks;
-  if (blocks == 0) return {};
-  return {absl::StrCat(blocks, blocks == 1 ? " block" : " blocks",
-                       " of the trace could not be read, and what they held may be what grows")};
+  if (blocks > 0) {
+    out.push_back(absl::StrCat(blocks, blocks == 1 ? " block" : " blocks",
+                               " of the trace could not be read, and what they held may be what grows"));
+  }
+  // Another malloc stands before ours.
+  if (absl::string_view malloc = definitions.Info("malloc"); !malloc.empty()) {
+    absl::ConsumePrefix(&malloc, "not traced: ");
+    out.emplace_back(malloc);
+  }
+  return out;
+}
+
+// Names the allocators behind the maps of libraries; their growth is that of the sites that made these maps.
+std::vector<series::BundledAllocator> AllocatorsOf(const ProcessSites& sites, const ProcessMemory& memory,
+                                                   const verdict::Analysis& analysis) {
+  std::vector<series::BundledAllocator> out;
+  for (const LargeRegions::LibraryMaps& maps : memory.regions.libraries()) {
+    series::BundledAllocator allocator = maps.allocator;
+    std::vector<std::string> functions;
+    for (const symbols::Frame* frame : sites.names->Stack(maps.node)) functions.push_back(frame->function);
+    NameAllocator(functions, &allocator);
+    for (const uint32_t site : allocator.sites) {
+      if (allocator.grown_bytes > 0 && site < analysis.sites.size())
+        allocator.rate_bytes_per_step += analysis.sites[site].growth_bytes_per_step.value;
+    }
+    out.push_back(std::move(allocator));
+  }
+  return out;
 }
 
 }  // namespace
@@ -124,6 +152,7 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   input.pools = memory.device->Curves(clock.steps.last_bucket());
   input.copy_on_write = memory.copy_on_write;
   input.not_covered = NotCovered(trace.definitions);
+  input.reservations = memory.regions.sites();
   input.site_info.resize(memory.series->site_count());
   SiteDescriber describer(sites, memory, rows, &input.site_info);
   describer.NamePools();
@@ -137,7 +166,9 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   describer.NameSites();
   judging.Work();
   helper.join();
-  return verdict::RunAnalysis(input, judging.Finish());
+  verdict::Analysis analysis = verdict::RunAnalysis(input, judging.Finish());
+  analysis.allocators = AllocatorsOf(sites, memory, analysis);
+  return analysis;
 }
 
 }  // namespace plateau::process

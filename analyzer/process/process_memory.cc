@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "analyzer/process/ledger_samples.h"
 #include "analyzer/series/series_feeder.h"
 
 namespace plateau::process {
@@ -50,9 +51,56 @@ void SetSnapshots(const std::vector<ForkedWorker>& forked, series::CopyOnWrite* 
   };
 }
 
+// Bytes that the allocator had free when it was last asked during the run; 0 when they are not worth a look. To
+// look at all live blocks takes as long as to list them.
+double FreeInHeap(const replay::Definitions& definitions, uint64_t end_tsc) {
+  constexpr double kWorthBytes = 4 << 20, kWorthShare = 0.05;
+  double free = 0;
+  for (const replay::TimedLedger& reading : definitions.ledger) {
+    if (reading.tsc > end_tsc) break;
+    const double resident = LedgerValue(reading, trace::LedgerField::kRssAnonBytes);
+    const double now = LedgerValue(reading, trace::LedgerField::kAllocatorFreeBytes);
+    if (now > 0) free = now >= std::max(kWorthBytes, kWorthShare * resident) ? now : 0;
+  }
+  return free;
+}
+
+// Finds out which survivors hold the holes of the heap.
+class HoleFinder {
+ public:
+  HoleFinder(const ProcessTrace& trace, uint64_t end_tsc)
+      : free_bytes_(FreeInHeap(trace.definitions, end_tsc)),
+        pins_({.page_bytes = trace.reader->header().mode == static_cast<uint8_t>(trace::Mode::kExact)
+                                 ? series::HeapPins::kExactPageBytes
+                                 : series::HeapPins::kSampledPageBytes}) {}
+
+  void SetOptions(replay::ReplayOptions* options) {
+    if (free_bytes_ == 0) return;
+    options->on_ending = [this](int pass, const replay::PlacedBlock& block) {
+      if (block.pool != replay::Pool::kHeap) return;
+      if (pass == 0) return pins_.AddUse(block.address, block.bytes, block.weight);
+      if (!std::exchange(has_uses_, true)) pins_.EndUses();
+      pins_.AddPin(block.address, block.bytes, block.weight, block.site);
+    };
+  }
+
+  series::HeapHoles Finish() {
+    series::HeapHoles holes = pins_.Finish();
+    // The allocator knows what is free; a sample knows where.
+    if (!holes.is_exact) holes.ScaleTo(std::min(free_bytes_, holes.hole_bytes));
+    return holes;
+  }
+
+ private:
+  double free_bytes_;
+  series::HeapPins pins_;
+  bool has_uses_ = false;
+};
+
 void AddRetained(const replay::LiveView& object, uint32_t last_bucket, ProcessMemory* memory) {
   if (object.site >= memory->endings.size()) memory->endings.resize(object.site + 1);
   SiteEnding& ending = memory->endings[object.site];
+  memory->regions.Add(object);
   memory->row_growth.AddRetained(object.row, object.site, object.birth, object.bytes);
   const auto phase = object.label == replay::kNoLabel ? series::BirthPhase::kOther
                                                       : static_cast<series::BirthPhase>(object.label);
@@ -108,8 +156,12 @@ ProcessMemory ReplayMemory(const ProcessClock& clock, const std::vector<ForkedWo
     return table->SiteOf(pool, node);
   };
 
+  HoleFinder holes(*trace, clock.steps.BucketEnd(last_bucket));
+  holes.SetOptions(&options);
   memory.heap = replay::ReplayHeap(*trace->reader, trace->definitions, options);
   trace->definitions.summary.Add(memory.heap.damage);
+  memory.holes = holes.Finish();
+  memory.regions.Finish(memory.heap.stacks, trace->definitions, sites->table.get());
   memory.device_summary->Finish();
   memory.copy_on_write = copies.Finish();
   FinishSeries(last_bucket, sites->count(), &memory);

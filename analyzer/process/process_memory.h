@@ -17,6 +17,7 @@
 #include "analyzer/process/device_rows.h"
 #include "analyzer/process/device_summary.h"
 #include "analyzer/process/forked_worker.h"
+#include "analyzer/process/large_regions.h"
 #include "analyzer/process/process_clock.h"
 #include "analyzer/process/process_trace.h"
 #include "analyzer/process/row_growth.h"
@@ -24,6 +25,7 @@
 #include "analyzer/replay/stack_rows.h"
 #include "analyzer/series/breakdown.h"
 #include "analyzer/series/copy_on_write.h"
+#include "analyzer/series/heap_pins.h"
 #include "analyzer/series/series_accumulator.h"
 #include "analyzer/series/tensor_series.h"
 
@@ -42,6 +44,8 @@ struct ProcessMemory {
   std::unique_ptr<series::TensorSeries> tensors;
   std::vector<SiteEnding> endings;  // by site
   RowGrowth row_growth;
+  LargeRegions regions;
+  series::HeapHoles holes;      // empty when the heap has few
   series::Breakdown breakdown;  // of everything retained on the host
   series::CopyOnWriteAttribution copy_on_write;
   std::unique_ptr<DeviceRows> device;

@@ -75,9 +75,11 @@ std::vector<series::LedgerSample> SamplesOf(const ProcessTrace& trace, const Pro
     s.rss_file = LedgerValue(reading, LedgerField::kRssFileBytes);
     s.rss_shmem = LedgerValue(reading, LedgerField::kRssShmemBytes);
     s.mapped_live = MappedBytes(live);
-    s.pool_slack =
-        std::max(0.0, PoolBytes(live, replay::Pool::kArena) - PoolBytes(live, replay::Pool::kPython));
+    // With its sign, because the objects are an estimate. Without a known arena they are somewhere else.
+    const double arenas = PoolBytes(live, replay::Pool::kArena);
+    if (arenas > 0) s.pool_slack = arenas - PoolBytes(live, replay::Pool::kPython);
     s.live = HeapBytes(live);
+    s.untouched = PoolBytes(live, replay::Pool::kUntouched);
     // Both absent, and so 0, where the allocator was not asked: asking is dear.
     s.allocator_held = LedgerValue(reading, LedgerField::kAllocatorArenaBytes) +
                        LedgerValue(reading, LedgerField::kAllocatorMmapBytes);

@@ -206,6 +206,12 @@ std::string RecordToText(const trace::Record& r) {
     case RecordKind::kCopiedPages:
       line.Bytes("runs", r.copied_pages.runs);
       break;
+    case RecordKind::kResidency:
+      line.Word("region", r.residency.kind == trace::RegionKind::kMap ? "map" : "block")
+          .Hex("address", r.residency.address);
+      line.Number("bytes", r.residency.bytes).Number("resident", r.residency.resident_bytes);
+      line.Number("birth", r.residency.birth_tsc);
+      break;
     case RecordKind::kTotals:
       line.Number("allocs", r.totals.totals.alloc_calls).Number("alloc_bytes", r.totals.totals.alloc_bytes);
       line.Number("frees", r.totals.totals.free_calls).Number("freed_bytes", r.totals.totals.freed_bytes);

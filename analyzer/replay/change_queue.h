@@ -63,6 +63,9 @@ enum ChangeFlags : uint8_t {
   kChangeDetailed = 4,  // `bytes` is an index into ChangeBatch::details
 };
 
+// Of `Change::birth` of kPlaced: the first and the second pass over what is alive at the end.
+inline constexpr uint32_t kEndingMoment = UINT32_MAX - 1;
+
 // Of `Change::rate`: stands for one object whatever the sampling.
 inline constexpr uint8_t kNotSampled = 255;
 
@@ -87,7 +90,8 @@ struct ChangeDetail {
     uint64_t object_bytes;  // of kRetained: the whole object, where `bytes` are a part
     uint64_t address;       // of kPlaced
   };
-  uint8_t label;  // of kRetained
+  uint8_t label;          // of kRetained
+  uint64_t reserved = 0;  // of kRetained: the object's size where its bytes are those in memory; else 0
 };
 
 struct DeviceChange {

@@ -230,11 +230,16 @@ void HeapAccounts::ApplyOther(const Change& change, const ChangeBatch& batch) {
     case ChangeKind::kRetained:
       ReportRetained(change, batch.details[change.bytes]);
       break;
-    case ChangeKind::kPlaced:
-      options_.on_snapshot(change.birth,
-                           {batch.details[change.bytes].address, bytes, rates_.Weight(change.rate, bytes),
-                            stacks_.rows().site(RowOf(change.pool, change.stack))});
+    case ChangeKind::kPlaced: {
+      const PlacedBlock block{batch.details[change.bytes].address, bytes, rates_.Weight(change.rate, bytes),
+                              stacks_.rows().site(RowOf(change.pool, change.stack)), change.pool};
+      if (change.birth >= kEndingMoment) {
+        options_.on_ending(static_cast<int>(change.birth - kEndingMoment), block);
+      } else {
+        options_.on_snapshot(change.birth, block);
+      }
       break;
+    }
     case ChangeKind::kTick:
       Tick(batch.details[change.bytes].time);
       break;
@@ -378,7 +383,8 @@ void HeapAccounts::ReportRetained(const Change& change, const ChangeDetail& deta
   const double p = rates_.Probability(change.rate, detail.bytes);
   options_.on_retained({row, stacks_.rows().site(row), change.birth, static_cast<double>(detail.bytes) / p,
                         change.flags & kChangePiece ? 0.0 : 1 / p, SampleVariance(p, detail.bytes),
-                        (change.flags & kChangeTensor) != 0, detail.label, p == 1 ? detail.object_bytes : 0});
+                        (change.flags & kChangeTensor) != 0, detail.label, p == 1 ? detail.object_bytes : 0,
+                        detail.reserved});
 }
 
 // Totals of a bucket that may be over: its level is put right in the end.

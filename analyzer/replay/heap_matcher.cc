@@ -18,7 +18,8 @@ HeapMatcher::HeapMatcher(const reader::TraceReader& reader, const Definitions* d
       options_(*options),
       out_(queue),
       rates_(reader.header()),
-      mappings_(definitions, &out_),
+      residency_(&definitions->residency),
+      mappings_(definitions, &residency_, &out_),
       packer_([this](uint32_t number, const Era& era) {
         out_.Append({LabelOf(era.flags), era.birth, number, ChangeKind::kEra, era.pool, era.rate, 0});
       }),
@@ -33,10 +34,74 @@ void HeapMatcher::AppendBirthOfAny(const Event& e, Births* births, PackedObject*
   *object = PackedObject();  // so that ReuseEras() finds nothing there meanwhile
   BeginEra(births);
   const Era& era = births->era;
-  const LiveObject born{BytesOf(e), block_->StackOf(e), era.birth, era.rate, era.flags, era.pool};
+  LiveObject born{BytesOf(e), block_->StackOf(e), era.birth, era.rate, era.flags, era.pool};
+  MaybeFollow(e.address, &born);
   *object = packer_.Pack(born);
   if (object->is_plain()) return out_.AppendWord(object->word());
   Append(ChangeKind::kBorn, born.pool, born.stack, born.birth, born.bytes, born.rate);
+}
+
+// ---- Residency: of a large block, the bytes in memory count ----
+
+// Makes an object that is about to be born one that is followed, if there are readings of it.
+void HeapMatcher::MaybeFollow(uint64_t address, LiveObject* object) {
+  if (residency_.empty() || object->pool != Pool::kHeap) return;
+  const uint64_t in_memory = residency_.FirstOfBlock(address, object->bytes, now_);
+  if (in_memory == object->bytes || rates_.Probability(object->rate, object->bytes) != 1) return;
+  Follow(address, in_memory, object);
+}
+
+void HeapMatcher::Follow(uint64_t address, uint64_t resident_bytes, LiveObject* object) {
+  reserved_[address] = object->bytes;
+  Append(ChangeKind::kPoolGrew, Pool::kUntouched, 0, bucket_, object->bytes - resident_bytes, kNotSampled);
+  object->bytes = resident_bytes;
+  object->rate = kNotSampled;
+  object->flags |= kObjectFollowed;
+}
+
+// Before its end.
+void HeapMatcher::Unfollow(uint64_t address, LiveObject* object) {
+  if (!object->Has(kObjectFollowed)) return;
+  const auto it = reserved_.find(address);
+  Append(ChangeKind::kPoolShrank, Pool::kUntouched, 0, bucket_, it->second - object->bytes, kNotSampled);
+  reserved_.erase(it);
+  object->flags &= static_cast<uint8_t>(~kObjectFollowed);
+}
+
+// The size of an object.
+uint64_t HeapMatcher::SizeOf(uint64_t address, const LiveObject& object) const {
+  return object.Has(kObjectFollowed) ? reserved_.find(address)->second : object.bytes;
+}
+
+void HeapMatcher::ApplyResidency(const trace::ResidencyRecord& reading) {
+  if (reading.kind == trace::RegionKind::kMap) return mappings_.ApplyResidency(reading, bucket_);
+  PackedObject* const place = live_.Find(reading.address);
+  if (place == nullptr) return;
+  LiveObject object = packer_.Unpack(*place);
+  // In exact mode the shim does not know when a block is freed: the place may be another's by now.
+  if (SizeOf(reading.address, object) != reading.bytes || object.pool != Pool::kHeap) return;
+  if (!object.Has(kObjectFollowed)) {
+    if (rates_.Probability(object.rate, object.bytes) != 1) return;
+    Follow(reading.address, object.bytes, &object);
+  }
+  const uint64_t resident = std::min(reading.resident_bytes, reading.bytes);
+  Parts parts;
+  if (object.Has(kObjectParts)) parts = std::move(parts_.find(reading.address)->second);
+  if (parts.empty()) parts.push_back({object.stack, object.birth, object.bytes});
+  const uint64_t before = object.bytes;
+  Resize(object, resident, object.stack, &parts);
+  const bool grows = resident > before;
+  Append(grows ? ChangeKind::kPoolShrank : ChangeKind::kPoolGrew, Pool::kUntouched, 0, bucket_,
+         grows ? resident - before : before - resident, kNotSampled);
+  object.bytes = resident;
+  object.flags &= static_cast<uint8_t>(~kObjectParts);
+  if (parts.size() > 1) {
+    object.flags |= kObjectParts;
+    parts_[reading.address] = std::move(parts);
+  } else {
+    parts_.erase(reading.address);
+  }
+  Rewrite(place, object);
 }
 
 void HeapMatcher::End(const LiveObject& object, const Parts* parts) {
@@ -53,8 +118,9 @@ void HeapMatcher::End(const LiveObject& object, const Parts* parts) {
 
 // Ends an object that is in the table; the caller reuses or erases its place.
 void HeapMatcher::EndLive(uint64_t address, PackedObject packed) {
-  const LiveObject object = TakeOut(packed);
-  if (object.Has(kObjectTensor)) AppendTag(object, false);
+  LiveObject object = TakeOut(packed);
+  if (object.Has(kObjectTensor)) AppendTag(object, SizeOf(address, object), false);
+  Unfollow(address, &object);
   if (object.Has(kObjectParts)) {
     const auto it = parts_.find(address);
     End(object, &it->second);
@@ -64,17 +130,17 @@ void HeapMatcher::EndLive(uint64_t address, PackedObject packed) {
   }
 }
 
-void HeapMatcher::AppendTag(const LiveObject& object, bool is_tensor) {
+void HeapMatcher::AppendTag(const LiveObject& object, uint64_t bytes, bool is_tensor) {
   Append(is_tensor ? ChangeKind::kTagged : ChangeKind::kUntagged, Pool::kHeap, object.stack, object.birth,
-         object.bytes, object.rate);
+         bytes, object.rate);
 }
 
-void HeapMatcher::Tag(PackedObject* packed, bool is_tensor) {
+void HeapMatcher::Tag(uint64_t address, PackedObject* packed, bool is_tensor) {
   LiveObject object = packer_.Unpack(*packed);
   if (object.Has(kObjectTensor) == is_tensor) return;
   object.flags ^= kObjectTensor;
   Rewrite(packed, object);
-  AppendTag(object, is_tensor);
+  AppendTag(object, SizeOf(address, object), is_tensor);
 }
 
 // The place for an object that is about to be allocated; whatever lived there has ended.
@@ -188,6 +254,7 @@ void HeapMatcher::BeginRealloc(const Event& e) {
   limbo.is_valid = true;
   limbo.address = e.address;
   limbo.object = TakeOut(*spot.object);
+  Unfollow(e.address, &limbo.object);
   limbo.parts.clear();
   if (limbo.object.Has(kObjectParts)) {
     const auto it = parts_.find(e.address);
@@ -227,12 +294,15 @@ void HeapMatcher::FinishRealloc(const Event& e) {
   const LiveObject object = limbo.object;
   Parts& parts = limbo.parts;  // in place: most have one, and the memory for it is there
   if (parts.empty()) parts.push_back({object.stack, object.birth, object.bytes});
-  Resize(object, bytes, block_->StackOf(e), &parts);
+  const uint64_t in_memory = residency_.FirstOfBlock(e.address, bytes, now_);
+  Resize(object, in_memory, block_->StackOf(e), &parts);
   PackedObject* const place = MakeRoom(e);
   const bool has_parts = parts.size() > 1;
   const auto kept = static_cast<uint8_t>(object.flags & ~(kObjectParts | kObjectDoomed));
   const uint8_t flags = has_parts ? kept | kObjectParts : kept;
-  *place = packer_.Pack({bytes, object.stack, object.birth, rates_.current(), flags, object.pool});
+  LiveObject resized{bytes, object.stack, object.birth, rates_.current(), flags, object.pool};
+  if (in_memory < bytes) Follow(e.address, in_memory, &resized);
+  *place = packer_.Pack(resized);
   CheckDoomed(e, place);
   if (has_parts) parts_[e.address] = std::move(parts);
   parts.clear();
@@ -330,7 +400,8 @@ void HeapMatcher::MatchOther(const Event& e) {
     case RecordKind::kTensor:
     case RecordKind::kTensorGone:
       --totals_.events;
-      if (PackedObject* object = live_.Find(e.address)) Tag(object, e.Kind() == RecordKind::kTensor);
+      if (PackedObject* object = live_.Find(e.address))
+        Tag(e.address, object, e.Kind() == RecordKind::kTensor);
       break;
     default:
       if (!(e.flags & kEventRare) || !MatchRare(block_->RecordOf(e))) --totals_.events;

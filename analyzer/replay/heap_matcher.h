@@ -28,6 +28,7 @@
 #include "analyzer/replay/mapping_matcher.h"
 #include "analyzer/replay/owed_frees.h"
 #include "analyzer/replay/rate_table.h"
+#include "analyzer/replay/residency_book.h"
 
 namespace plateau::replay {
 
@@ -123,6 +124,7 @@ class HeapMatcher {
   // Matches whatever is not an ordinary allocation or free.
   void MatchOther(const Event& event);
   void Tick(uint64_t tsc);
+  void GoOnTo(uint64_t tsc);
   // Applies a rare record; returns whether it counts as an event.
   bool MatchRare(const trace::Record& record);
   void AppendFolded(const FoldedPart& part);
@@ -175,15 +177,20 @@ class HeapMatcher {
 
   void End(const LiveObject& object, const Parts* parts);
   void EndLive(uint64_t address, PackedObject object);
-  void AppendTag(const LiveObject& object, bool is_tensor);
-  void Tag(PackedObject* object, bool is_tensor);
+  void AppendTag(const LiveObject& object, uint64_t bytes, bool is_tensor);
+  void Tag(uint64_t address, PackedObject* object, bool is_tensor);
+  void MaybeFollow(uint64_t address, LiveObject* object);
+  void Follow(uint64_t address, uint64_t resident_bytes, LiveObject* object);
+  void Unfollow(uint64_t address, LiveObject* object);
+  uint64_t SizeOf(uint64_t address, const LiveObject& object) const;
+  void ApplyResidency(const trace::ResidencyRecord& reading);
   void AppendPlaced(uint32_t moment);
   static uint8_t LabelOf(uint8_t flags) {
     const uint8_t label = flags >> kObjectLabelShift;
     return label == kNoLabel >> kObjectLabelShift ? kNoLabel : label;
   }
   void AppendRetained();
-  void AppendRetained(const LiveObject& object, const Parts* parts);
+  void AppendRetained(const LiveObject& object, const Parts* parts, uint64_t reserved);
   [[gnu::always_inline]] void Append(ChangeKind kind, Pool pool, uint32_t stack, uint32_t birth,
                                      uint64_t bytes, uint8_t rate) {
     const Change change{stack, birth, static_cast<uint32_t>(bytes), kind, pool, rate, 0};
@@ -196,6 +203,7 @@ class HeapMatcher {
   const ReplayOptions& options_;
   ChangeWriter out_;
   RateTable rates_;
+  ResidencyBook residency_;
   MappingMatcher mappings_;
   MatchTotals totals_;
   ObjectPacker packer_;
@@ -204,10 +212,11 @@ class HeapMatcher {
   LiveTable live_;
   LiveTable python_;
   LookAhead ahead_{&live_, &python_};
-  absl::flat_hash_map<uint64_t, Parts> parts_;  // by address
-  std::map<uint32_t, Limbo> limbo_;             // by stream
-  OwedFrees late_;                              // frees still to come, whose objects have ended already
-  OwedFrees waiting_;                           // frees that came before their allocations
+  absl::flat_hash_map<uint64_t, Parts> parts_;        // by address
+  absl::flat_hash_map<uint64_t, uint64_t> reserved_;  // sizes of the objects that are followed, by address
+  std::map<uint32_t, Limbo> limbo_;                   // by stream
+  OwedFrees late_;                                    // frees still to come, whose objects have ended already
+  OwedFrees waiting_;                                 // frees that came before their allocations
   std::priority_queue<Doomed, std::vector<Doomed>, std::greater<>> doomed_;
   const bool is_multi_stream_;
   FoldedTotals folded_;

@@ -12,8 +12,19 @@ using trace::RecordKind;
 
 // ---- Time ----
 
-// Ends what is doomed, notes what is over before `tsc`, and tells the accounts.
+// Goes on to `tsc`, with a stop at each reading of residency on the way: it belongs to the bucket of its time,
+// and what the ledger read at the same moment comes after it.
 void HeapMatcher::Tick(uint64_t tsc) {
+  while (residency_.NextTime() <= tsc) {
+    const uint64_t time = residency_.NextTime();
+    GoOnTo(std::max<uint64_t>(time, 1) - 1);
+    while (residency_.NextTime() == time) ApplyResidency(residency_.Take());
+  }
+  GoOnTo(tsc);
+}
+
+// Ends what is doomed, notes what is over before `tsc`, and tells the accounts.
+void HeapMatcher::GoOnTo(uint64_t tsc) {
   while (!doomed_.empty() && tsc > doomed_.top().latest) {
     const Doomed next = doomed_.top();
     doomed_.pop();
@@ -56,6 +67,7 @@ void HeapMatcher::Tick(uint64_t tsc) {
   if (ledger_next_ < definitions_.ledger.size()) next(definitions_.ledger[ledger_next_].tsc);
   if (snapshot_next_ < options_.snapshot_times.size()) next(options_.snapshot_times[snapshot_next_]);
   if (rate_next_ < definitions_.rates.size()) next(definitions_.rates[rate_next_].tsc);
+  next(residency_.NextTime());
 }
 
 void HeapMatcher::BeginEra(Births* births) {
@@ -127,11 +139,12 @@ void HeapMatcher::EndFolded() {
 
 // Appends everything live, where it lies.
 void HeapMatcher::AppendPlaced(uint32_t moment) {
-  if (!options_.on_snapshot) return;
+  const bool is_ending = moment >= kEndingMoment;
+  if (is_ending ? !options_.on_ending : !options_.on_snapshot) return;
   const auto append = [&](uint64_t address, PackedObject packed) {
     const LiveObject object = packer_.Unpack(packed);
     out_.Append({object.stack, moment, 0, ChangeKind::kPlaced, object.pool, object.rate, 0},
-                {.bytes = object.bytes, .address = address, .label = 0});
+                {.bytes = SizeOf(address, object), .address = address, .label = 0});
   };
   live_.ForEach(append);
   python_.ForEach(append);
@@ -142,19 +155,21 @@ void HeapMatcher::AppendPlaced(uint32_t moment) {
 void HeapMatcher::AppendRetained() {
   if (has_retained_) return;
   has_retained_ = true;
+  for (uint32_t pass = 0; pass < 2; ++pass) AppendPlaced(kEndingMoment + pass);
   totals_.live_objects = live_.size() + python_.size();
   totals_.live_table_bytes = live_.capacity_bytes() + python_.capacity_bytes() + packer_.capacity_bytes();
   if (!options_.on_retained) return;
   out_.Append({.bytes = 1, .kind = ChangeKind::kListing});
   for (const auto& [stream, limbo] : limbo_) {  // between the halves of a realloc, or killed there
     if (limbo.is_valid) {
-      AppendRetained(limbo.object, limbo.parts.empty() ? nullptr : &limbo.parts);
+      AppendRetained(limbo.object, limbo.parts.empty() ? nullptr : &limbo.parts, 0);
     }
   }
   const auto append = [this](uint64_t address, PackedObject packed) {
     if (packed.is_plain()) return out_.AppendWord(packed.word());
     const LiveObject object = packer_.Unpack(packed);
-    AppendRetained(object, object.Has(kObjectParts) ? &parts_.find(address)->second : nullptr);
+    AppendRetained(object, object.Has(kObjectParts) ? &parts_.find(address)->second : nullptr,
+                   object.Has(kObjectFollowed) ? SizeOf(address, object) : 0);
   };
   live_.ForEach(append);
   python_.ForEach(append);
@@ -162,7 +177,7 @@ void HeapMatcher::AppendRetained() {
   out_.Append({.bytes = 0, .kind = ChangeKind::kListing});
 }
 
-void HeapMatcher::AppendRetained(const LiveObject& object, const Parts* parts) {
+void HeapMatcher::AppendRetained(const LiveObject& object, const Parts* parts, uint64_t reserved) {
   Change change{object.stack,
                 object.birth,
                 0,
@@ -170,7 +185,10 @@ void HeapMatcher::AppendRetained(const LiveObject& object, const Parts* parts) {
                 object.pool,
                 object.rate,
                 object.Has(kObjectTensor) ? uint8_t{kChangeTensor} : uint8_t{0}};
-  ChangeDetail detail{.bytes = object.bytes, .object_bytes = object.bytes, .label = LabelOf(object.flags)};
+  ChangeDetail detail{.bytes = object.bytes,
+                      .object_bytes = object.bytes,
+                      .label = LabelOf(object.flags),
+                      .reserved = reserved};
   if (parts == nullptr) return out_.Append(change, detail);
   change.rate = kNotSampled;
   for (const Part& part : *parts) {

@@ -23,6 +23,8 @@
 //              were chosen independently, it is a free and an alloc.
 //   mmap       Mappings are intervals of their own pools; pymalloc's arenas are not counted where their
 //              contents are.
+//   residency  Of large blocks and maps the bytes in memory count, see residency_book.h. Bytes that come into
+//              memory are born then, at the place that made the block; its count stays with its first bytes.
 //   sampling   Amounts are weighted, see rate_table.h.
 //   fold       Events that the shim folded away arrive as sums per stack and bucket.
 //
@@ -74,7 +76,8 @@ struct LiveView {
   double variance;  // of bytes, from sampling
   bool is_tensor;
   uint8_t label;  // ReplayOptions::labels at its birth; kNoLabel when there were none, or for a mapping
-  uint64_t object_bytes;  // of the object itself; 0 when sampling left out others like it
+  uint64_t object_bytes;    // of the object itself; 0 when sampling left out others like it
+  uint64_t reserved_bytes;  // its size, where `object_bytes` are those in memory; 0 where they are its size
 };
 
 inline constexpr uint8_t kNoLabel = 255;
@@ -91,6 +94,7 @@ struct PlacedBlock {
   uint64_t bytes;
   double weight;  // how many such blocks it stands for
   uint32_t site;
+  Pool pool;
 };
 
 struct ReplayOptions {
@@ -106,6 +110,9 @@ struct ReplayOptions {
   // For the pages that a forked child shares with this process.
   std::vector<uint64_t> snapshot_times;
   std::function<void(size_t moment, const PlacedBlock& block)> on_snapshot;
+  // Called for everything live at the end of last_bucket, with its address: for all of it with `pass` 0, then
+  // once more with 1. May be empty.
+  std::function<void(int pass, const PlacedBlock& block)> on_ending;
   // Ascending in time: phases of the training loop. May be empty.
   std::vector<BirthLabel> labels;
   // Which site a stack belongs to, asked once per (pool, canonical node). Sites are numbered from 0.

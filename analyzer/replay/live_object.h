@@ -27,9 +27,10 @@
 namespace plateau::replay {
 
 enum ObjectFlags : uint8_t {
-  kObjectTensor = 1,  // a torch tensor's storage
-  kObjectParts = 2,   // grown by realloc: its bytes have several births, see HeapMatcher
-  kObjectDoomed = 4,  // a free that came too early may be its own, see HeapMatcher
+  kObjectTensor = 1,    // a torch tensor's storage
+  kObjectParts = 2,     // grown by realloc: its bytes have several births, see HeapMatcher
+  kObjectDoomed = 4,    // a free that came too early may be its own, see HeapMatcher
+  kObjectFollowed = 8,  // its bytes are those in memory, see ResidencyBook
 };
 inline constexpr int kObjectLabelShift = 4;  // the upper four bits: label at its birth, 15 for none
 
@@ -162,7 +163,7 @@ inline void ObjectPacker::ReuseEras(const std::vector<bool>& used) {
 }
 
 inline PackedObject ObjectPacker::Pack(const LiveObject& object) {
-  constexpr uint8_t kSpecial = kObjectTensor | kObjectParts | kObjectDoomed;
+  constexpr uint8_t kSpecial = kObjectTensor | kObjectParts | kObjectDoomed | kObjectFollowed;
   const bool fits =
       object.bytes >> PackedObject::kBytesBits == 0 && object.stack >> PackedObject::kStackBits == 0;
   if ((object.flags & kSpecial) == 0 && fits) {

@@ -230,6 +230,32 @@ struct FieldsOf<MatchedPattern> {
 };
 
 template <>
+struct FieldsOf<LibraryAllocator> {
+  static constexpr auto kAll = std::tuple(
+      Field{"name", &LibraryAllocator::name}, Field{"resident_bytes", &LibraryAllocator::resident_bytes},
+      Field{"reserved_bytes", &LibraryAllocator::reserved_bytes},
+      Field{"growth_bytes_per_step", &LibraryAllocator::growth_bytes_per_step},
+      Field{"site", &LibraryAllocator::site}, Field{"remedy", &LibraryAllocator::remedy},
+      Field{"sentence", &LibraryAllocator::sentence});
+};
+
+template <>
+struct FieldsOf<HoleHolder> {
+  static constexpr auto kAll = std::tuple(
+      Field{"site", &HoleHolder::site}, Field{"bytes", &HoleHolder::bytes},
+      Field{"low_bytes", &HoleHolder::low_bytes}, Field{"high_bytes", &HoleHolder::high_bytes},
+      Field{"block_count", &HoleHolder::block_count}, Field{"block_bytes", &HoleHolder::block_bytes});
+};
+
+template <>
+struct FieldsOf<HeapHoles> {
+  static constexpr auto kAll =
+      std::tuple(Field{"bytes", &HeapHoles::bytes}, Field{"empty_page_bytes", &HeapHoles::empty_page_bytes},
+                 Field{"other_bytes", &HeapHoles::other_bytes}, Field{"exact", &HeapHoles::is_exact},
+                 Field{"sentence", &HeapHoles::sentence}, Field{"holders", &HeapHoles::holders});
+};
+
+template <>
 struct FieldsOf<BreakdownItem> {
   static constexpr auto kAll =
       std::tuple(Field{"name", &BreakdownItem::name}, Field{"bytes", &BreakdownItem::bytes},
@@ -308,6 +334,7 @@ inline constexpr auto kSummaryFields =
                Field{"out_of_memory_count", &ReportModel::out_of_memory_count},
                Field{"processes", &ReportModel::processes}, Field{"hypotheses", &ReportModel::hypotheses},
                Field{"patterns", &ReportModel::patterns}, Field{"breakdown", &ReportModel::breakdown},
+               Field{"allocators", &ReportModel::allocators}, Field{"heap_holes", &ReportModel::heap_holes},
                Field{"phases", &ReportModel::phases});
 
 }  // namespace plateau::report

@@ -267,6 +267,36 @@ struct BreakdownItem {
   std::string how;  // how it was recognised
 };
 
+// An allocator that a library brought along and that takes its memory from the kernel: its blocks are not traced.
+struct LibraryAllocator {
+  std::string name;  // "mimalloc in libarrow.so.2100"
+  int64_t resident_bytes = 0;
+  int64_t reserved_bytes = 0;
+  double growth_bytes_per_step = 0;
+  std::string site;    // the line whose work mapped most of it
+  std::string remedy;  // the documented switch that makes its blocks visible; may be empty
+  std::string sentence;
+};
+
+// Holes of the heap that the survivors of one site hold.
+struct HoleHolder {
+  std::string site;
+  int64_t bytes = 0;
+  int64_t low_bytes = 0;  // 95 %; both are `bytes` when every block was recorded
+  int64_t high_bytes = 0;
+  int64_t block_count = 0;
+  int64_t block_bytes = 0;  // of one, on average
+};
+
+struct HeapHoles {
+  int64_t bytes = 0;             // all of it; 0 when it was not looked at
+  int64_t empty_page_bytes = 0;  // of that: on pages without a live block
+  int64_t other_bytes = 0;       // held by sites that are not listed
+  bool is_exact = false;
+  std::string sentence;
+  std::vector<HoleHolder> holders;
+};
+
 // A stretch of the run to shade: kind is "warm_up", "plateau", "epoch", "evaluation" or "checkpoint".
 struct Phase {
   std::string kind;
@@ -361,6 +391,8 @@ struct ReportModel {
   std::vector<TestedHypothesis> hypotheses;
   std::vector<MatchedPattern> patterns;
   std::vector<BreakdownItem> breakdown;
+  std::vector<LibraryAllocator> allocators;
+  HeapHoles heap_holes;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;  // one per pool that has any
   std::vector<Device> devices;

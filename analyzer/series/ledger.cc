@@ -15,7 +15,7 @@ class GapEstimate {
   double Next(const LedgerSample& sample) {
     const double beyond_live = sample.rss_anon - sample.own - sample.live - sample.mapped_live;
     if (sample.allocator_held > 0) {
-      const double gap = std::max(0.0, sample.allocator_held - sample.live) + sample.pool_slack;
+      const double gap = sample.allocator_held - sample.untouched - sample.live + sample.pool_slack;
       remainder_ = beyond_live - gap;
       known_ = true;
       return gap;
@@ -24,7 +24,7 @@ class GapEstimate {
       remainder_ = beyond_live;
       known_ = true;
     }
-    return std::max(0.0, beyond_live - remainder_);
+    return beyond_live - remainder_;
   }
 
  private:
@@ -71,6 +71,7 @@ ProcessSeries ToProcessSeries(const std::vector<LedgerSample>& samples) {
         array->push_back(0);
       }
     }
+    series.knows_untouched |= sample.untouched > 0;
     series.rss.back() = sample.rss() - sample.own;
     series.held.back() = live + gap.Next(sample);
     series.unexplained.back() = sample.rss_anon - sample.own - series.held.back();

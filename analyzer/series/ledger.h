@@ -2,7 +2,8 @@
 //
 //   RSS = live + allocator gap + file + shared + own + unexplained
 //
-// live          requested bytes the trace knows to be alive in host memory
+// live          requested bytes the trace knows to be alive in host memory; of large blocks and maps what is in
+//               memory of them
 // allocator gap what malloc and Python's arenas took from the system beyond that (fragmentation, caches,
 //               rounding)
 // file          mapped files, reclaimable by the kernel
@@ -28,10 +29,11 @@ struct LedgerSample {
   double rss_file = 0;
   double rss_shmem = 0;
   double allocator_held = 0;  // mallinfo2: arena + hblkhd; 0 when it was not asked
+  double untouched = 0;       // of that: large blocks, the part that is not in memory
   double mapped_live = 0;  // live beside the heap: small Python objects, anonymous maps of the program's own
   double pool_slack = 0;   // what pools inside the process (Python's arenas) hold beyond their live objects
-  double live = 0;         // live requested bytes of the heap, without mapped_live
-  double live_peak = 0;    // highest live + mapped_live since the sample before
+  double live = 0;  // live requested bytes of the heap, of large blocks those in memory; without mapped_live
+  double live_peak = 0;  // highest live + mapped_live since the sample before
   double pinned = 0;
   double device_live = 0;
   double device_reserved = 0;

@@ -32,6 +32,8 @@ struct ProcessSeries {
   std::vector<double> live_peak;  // highest live bytes within the step
   // Resident and anonymous, and explained by no allocation, allocator or buffer of ours. Empty: not known.
   std::vector<double> unexplained;
+  bool knows_untouched =
+      false;  // `held` is without what is known not to be in memory, so rss - held has a sign
   std::vector<WorkerSeries> workers;
   // Of what the workers copied: the share that importing modules had allocated. An interpreter rewrites that by
   // itself, whatever the data set is.

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "analyzer/series/copy_on_write.h"
+#include "analyzer/series/large_regions.h"
 #include "analyzer/series/ledger.h"
 #include "analyzer/series/process_series.h"
 #include "analyzer/series/run_context.h"
@@ -44,8 +45,9 @@ struct AnalysisInput {
 
   const series::SiteSeriesSource* sites = nullptr;  // must outlive the call
   int64_t site_bucket_steps = 1;
-  std::vector<SiteInfo> site_info;              // empty, or one per site
-  std::vector<series::SiteTraits> site_traits;  // empty, or one per site
+  std::vector<SiteInfo> site_info;                    // empty, or one per site
+  std::vector<series::SiteTraits> site_traits;        // empty, or one per site
+  std::vector<series::SiteReservation> reservations;  // of the first sites; the others have none
 
   std::vector<series::LedgerSample> ledger;   // of the host; empty when no ledger was recorded
   std::vector<PoolCurve> pools;               // pinned, device, shared; sites say which they belong to
@@ -78,7 +80,8 @@ struct Analysis {
   std::vector<PoolAnalysis> pools;  // "host" first
   std::vector<Hypothesis> hypotheses;
   std::vector<PatternMatch> patterns;
-  std::vector<series::LedgerParts> ledger;  // one per sample, each adds up to its RSS
+  std::vector<series::LedgerParts> ledger;           // one per sample, each adds up to its RSS
+  std::vector<series::BundledAllocator> allocators;  // filled by whoever has the symbols
 };
 
 Analysis RunAnalysis(const AnalysisInput& input);

@@ -132,8 +132,10 @@ MeasuredProcess MeasureProcess(const ProcessSeries& process, const RunContext& r
     if (process.step[i] < 1) continue;
     step.push_back(process.step[i]);
     beyond_peak.push_back(std::max(process.held[i] - highest_live, 0.0));
-    // Below zero, the allocator holds pages that were never touched: touching them is no growth outside it.
-    outside.push_back(std::max(process.rss[i] - process.held[i], 0.0));
+    // Below zero, the allocator holds pages that were never touched: where nobody knows how many, touching
+    // them would look like growth outside it.
+    const double beyond_held = process.rss[i] - process.held[i];
+    outside.push_back(process.knows_untouched ? beyond_held : std::max(beyond_held, 0.0));
     if (has_unexplained) {
       unexplained.push_back(std::max(process.unexplained[i], 0.0));
       anonymous.push_back(process.held[i] + unexplained.back());

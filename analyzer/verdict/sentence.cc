@@ -139,6 +139,14 @@ std::string WarmupInProgress(const Verdict& v) {
            BytesText(e.next_jump_bytes.value_or(0)) + ", is expected near step " +
            NumberText(std::round(*e.next_jump_step)) + ".";
   }
+  if (e.reserved_bytes) {
+    std::string out = "Fills what was reserved before: " + BytesText(e.live_bytes.value_or(0)) + " of " +
+                      BytesText(*e.reserved_bytes) + " are in memory";
+    if (v.rate_bytes_per_step) out += ", growing by " + EstimateText(*v.rate_bytes_per_step, RateText);
+    out += ". It ends at " + BytesText(*e.reserved_bytes);
+    if (v.knee_step) out += ", near step " + NumberText(std::round(v.knee_step->value)) + " at this rate";
+    return out + ".";
+  }
   if (v.plateau_bytes) {
     return "Growth is slowing: expected to level off at " + EstimateText(*v.plateau_bytes, BytesText) + ".";
   }
@@ -235,6 +243,13 @@ std::string UnboundedGrowth(const RunContext& run, const Verdict& v) {
            " hold the heap open. The allocator holds " + BytesText(*e.slack_bytes) +
            " more than was ever live at once, in holes around them; the blocks themselves are " +
            BytesText(e.retained_bytes.value_or(0)) + "." + LimitText(run, v);
+  }
+  if (e.untraced_kind == "allocator") {
+    return "Grows by " + rate +
+           " inside an allocator that a library brought along, and nothing has ended it. Its blocks are not "
+           "traced: the line shown is the one whose work mapped the memory, which lines keep it is not "
+           "known." +
+           LimitText(run, v);
   }
   std::string out = "Grows by " + rate;
   const double steps = static_cast<double>(run.steps * run.bucket_steps);
@@ -427,6 +442,9 @@ std::string NextStep(const Verdict& verdict) {
     case VerdictKind::kUnboundedGrowth:
       if (verdict.evidence.replaced_bytes)
         return "Collect the parts in a list and join them once, or keep only what is needed of them.";
+      if (verdict.evidence.untraced_kind == "allocator") {
+        return "Look at what the program keeps of the library's objects: tables, buffers, sessions.";
+      }
       return "Look at what keeps the objects of this call site alive. If it is a cache, give it a bound; if "
              "the "
              "program makes passes over data, say how long one is with --epoch-steps.";

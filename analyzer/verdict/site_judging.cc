@@ -6,6 +6,7 @@
 
 #include "analyzer/verdict/method/site_classifier.h"
 #include "analyzer/verdict/method/statistics.h"
+#include "analyzer/verdict/reserved_fill.h"
 #include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/time_story.h"
 
@@ -119,6 +120,9 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
   }
   out.verdict = FromBuckets(std::move(in_buckets), width);
   if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
+  if (site < input_.reservations.size()) {
+    JudgeReservedFill(input_.reservations[site], out.growth_bytes_per_step, pool.run, &out.verdict);
+  }
   Explain(pool.run, &out.verdict);
   finding.verdict = out.verdict;
   finding.growth_bytes_per_step = out.growth_bytes_per_step;

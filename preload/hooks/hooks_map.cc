@@ -8,6 +8,7 @@
 
 #include "preload/base/real_functions.h"
 #include "preload/hooks/hooks.h"
+#include "preload/ledger/residency.h"
 #include "preload/python/pymalloc.h"
 #include "preload/python/walk_scope.h"
 #include "preload/recorder/event.h"
@@ -36,6 +37,11 @@ void RecordMap(ThreadState& t, void* address, size_t bytes, int prot, int flags,
     return w.Map({reinterpret_cast<uintptr_t>(address), bytes, static_cast<uint32_t>(prot),
                   static_cast<uint32_t>(flags), KindOf(flags), stack});
   });
+  ForgetMaps(reinterpret_cast<uintptr_t>(address), bytes);  // MAP_FIXED maps over what was there
+  if (KindOf(flags) == trace::MapKind::kAnonymous) {
+    FollowRegion(trace::RegionKind::kMap, reinterpret_cast<uintptr_t>(address), bytes,
+                 buffer->writer().last_tsc());
+  }
   ReleaseBuffer(t);
 }
 
@@ -46,6 +52,7 @@ void RecordUnmap(ThreadState& t, void* address, size_t bytes) {
   buffer->Append([&](trace::BlockWriter& w) {
     return w.Unmap({reinterpret_cast<uintptr_t>(address), bytes});
   });
+  ForgetMaps(reinterpret_cast<uintptr_t>(address), bytes);
   ReleaseBuffer(t);
 }
 
@@ -106,6 +113,10 @@ bool IsOfProgram(const HookScope& scope, const unwind::Registers& registers) {
       return w.Remap({reinterpret_cast<uintptr_t>(address), old_bytes, reinterpret_cast<uintptr_t>(result),
                       new_bytes, stack});
     });
+    ForgetMaps(reinterpret_cast<uintptr_t>(address), old_bytes);
+    ForgetMaps(reinterpret_cast<uintptr_t>(result), new_bytes);
+    FollowRegion(trace::RegionKind::kMap, reinterpret_cast<uintptr_t>(result), new_bytes,
+                 buffer->writer().last_tsc());
     ReleaseBuffer(t);
   }
   return result;

@@ -13,6 +13,7 @@
 #include "preload/base/real_functions.h"
 #include "preload/hooks/heap_calls.h"
 #include "preload/hooks/hooks.h"
+#include "preload/recorder/tracer.h"
 
 namespace plateau {
 namespace {
@@ -237,9 +238,33 @@ void HookOtherAllocators() {
   errno = saved_errno;
 }
 
+// Everybody gets the malloc of the first object that has one, in the order of loading; the program itself comes
+// before what is preloaded.
+int FindMalloc(dl_phdr_info* info, size_t, void* data) {
+  const ElfView object(*info);
+  if (object.FindFunction("malloc") == nullptr) return 0;
+  if (!IsOurs(object)) {
+    *static_cast<const char**>(data) = info->dlpi_name[0] != 0 ? info->dlpi_name : "the program itself";
+  }
+  return 1;
+}
+
+void Start() {
+  HookOtherAllocators();
+  const int saved_errno = errno;
+  const char* other = nullptr;
+  dl_iterate_phdr(FindMalloc, &other);
+  errno = saved_errno;
+  if (other == nullptr) return;
+  FixedText<600> text;
+  text << "not traced: malloc is that of " << other
+       << ", which comes before libplateau.so in the order of loading; its blocks are not in the trace";
+  RecordInfo("malloc", text.view());
+}
+
 }  // namespace
 
-constinit const Part kAllocatorsPart = {.start = HookOtherAllocators, .on_tick = HookOtherAllocators};
+constinit const Part kAllocatorsPart = {.start = Start, .on_tick = HookOtherAllocators};
 
 const char* OtherAllocatorPath() { return g_path.c_str(); }
 size_t OtherAllocatorSlots() { return g_slots.load(std::memory_order_relaxed); }

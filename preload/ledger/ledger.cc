@@ -9,6 +9,7 @@
 #include "preload/base/real_functions.h"
 #include "preload/base/system_call.h"
 #include "preload/ledger/copied_pages.h"
+#include "preload/ledger/residency.h"
 
 namespace plateau {
 
@@ -95,6 +96,10 @@ void AddResident(trace::LedgerRecord* record) {
   if (NumberAfter(text, "\nRssShmem:", &value)) Add(record, LedgerField::kRssShmemBytes, value * 1024);
   if (NumberAfter(text, "\nVmSwap:", &value)) Add(record, LedgerField::kSwapBytes, value * 1024);
   if (NumberAfter(text, "\nThreads:", &value)) Add(record, LedgerField::kThreads, value);
+  // Kernels before 5.9 tell only whether there is one.
+  if (NumberAfter(text, "\nSeccomp_filters:", &value) || NumberAfter(text, "\nSeccomp:", &value)) {
+    NoteSystemCallFilters(value);
+  }
 }
 
 // A forked worker shares pages with its parent; what it has written is its own.
@@ -147,6 +152,7 @@ void AddCgroup(trace::LedgerRecord* record) {
 
 void StartLedger() {
   ResetCopiedPages();
+  ResetResidency();
   g_cgroup_current_path[0] = 0;
   g_cgroup_limit_bytes = 0;
   char text[4096];

@@ -1,7 +1,9 @@
 #include "preload/recorder/ledger_events.h"
 
 #include "preload/base/arena.h"
+#include "preload/base/fixed_text.h"
 #include "preload/ledger/copied_pages.h"
+#include "preload/ledger/residency.h"
 #include "preload/recorder/parts.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/size_limit.h"
@@ -13,6 +15,35 @@ namespace {
 
 void WriteCopiedPages(void* buffer, std::string_view runs) {
   static_cast<ThreadBuffer*>(buffer)->Append([&](trace::BlockWriter& w) { return w.CopiedPages(runs); });
+}
+
+void WriteResidency(void* buffer, const trace::ResidencyRecord& record) {
+  static_cast<ThreadBuffer*>(buffer)->Append([&](trace::BlockWriter& w) { return w.Residency(record); });
+}
+
+void ReadResidency(ThreadBuffer* buffer) {
+  // There is no room for records that come again and again once events have ended.
+  if (g_rate.full.load(std::memory_order_relaxed)) return;
+  MaybeReadResidency({buffer, WriteResidency});
+  static constinit std::atomic<ResidencyState> told_state{ResidencyState::kOpen};
+  static constinit std::atomic<uint64_t> told_missed{0};
+  const auto tell = [buffer](std::string_view value) {
+    buffer->Append([&](trace::BlockWriter& w) { return w.Info("residency", value); });
+  };
+  const ResidencyState state = GetResidencyState();
+  if (told_state.exchange(state, std::memory_order_relaxed) != state && state != ResidencyState::kOpen) {
+    tell(state == ResidencyState::kClosed
+             ? "not read: the kernel does not answer mincore()"
+             : "no longer read: the program gave itself a filter of system calls");
+  }
+  // Each time the number has doubled.
+  const uint64_t missed = MissedRegions();
+  uint64_t told = told_missed.load(std::memory_order_relaxed);
+  if (missed < 2 * told || missed == 0) return;
+  if (!told_missed.compare_exchange_strong(told, missed, std::memory_order_relaxed)) return;
+  FixedText<128> text;
+  text << missed << " large blocks or maps were not followed and count by their size";
+  tell(text.view());
 }
 
 }  // namespace
@@ -30,6 +61,7 @@ void RecordLedger(ThreadBuffer* buffer, LedgerReason reason) {
   buffer->StampTime();
   buffer->Append([&](trace::BlockWriter& w) { return w.Ledger(record); });
   buffer->Append([&](trace::BlockWriter& w) { return w.TotalsSnapshot(totals); });
+  ReadResidency(buffer);
   if (private_bytes > 0) MaybeReadCopiedPages(private_bytes, {buffer, WriteCopiedPages});
   g_sink.RefreshClock();
   if (reason != LedgerReason::kEnd) {

@@ -1,5 +1,6 @@
 #include "preload/recorder/tracer.h"
 
+#include "preload/ledger/residency.h"
 #include "preload/recorder/definitions.h"
 #include "preload/recorder/event.h"
 #include "preload/recorder/fold_table.h"
@@ -85,10 +86,17 @@ void CountNested(ThreadState& t, size_t bytes) {
 
 namespace {
 
+// Call when the ALLOC of a block is written.
+[[gnu::always_inline]] inline void MaybeFollow(ThreadBuffer* buffer, uint64_t address, uint64_t bytes) {
+  if (bytes >= kFollowedBytes) [[unlikely]]
+    FollowRegion(trace::RegionKind::kBlock, address, bytes, buffer->writer().last_tsc());
+}
+
 [[gnu::noinline]] void WriteAlloc(ThreadBuffer* buffer, const trace::AllocRecord& record) {
   const uint64_t tsc = IsExact() ? buffer->TimeFor(record.bytes) : Now();
   buffer->Append([&](trace::BlockWriter& w) { return w.Alloc(record, tsc); });
   ++buffer->totals()->recorded_allocs;
+  MaybeFollow(buffer, record.address, record.bytes);
   if (tsc != 0) MaybeRecordLedger(buffer, tsc, record.bytes);
 }
 
@@ -144,6 +152,7 @@ void RecordFree(ThreadState& t, const void* p) {
     const bool is_known = g_sample_set.Erase(address, &sample);
     if (!is_known && !IsExact()) return ReleaseBuffer(t);
     totals->freed_bytes += sample.bytes;
+    if (sample.bytes >= kFollowedBytes) ForgetBlock(address);
     if (IsFolding()) [[unlikely]] {
       if (is_known) g_folds.Free(sample);
       return ReleaseBuffer(t);
@@ -165,6 +174,7 @@ ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   event.record_new = Choose(t, bytes, buffer);
   const bool is_known = IsSampled() && g_sample_set.Erase(address, &event.old);
+  if (event.old.bytes >= kFollowedBytes) ForgetBlock(address);
   event.folded_old = is_known && IsFolding();
   if (event.folded_old) [[unlikely]]
     g_folds.Free(event.old);
@@ -226,6 +236,7 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
       return w.Alloc({address, bytes, stack, event.linked}, tsc);
     });
     ++totals->recorded_allocs;
+    MaybeFollow(buffer, address, bytes);
     if (tsc != 0) MaybeRecordLedger(buffer, tsc, bytes);
   }
   ReleaseBuffer(t);

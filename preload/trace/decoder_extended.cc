@@ -182,6 +182,14 @@ bool RecordReader::NextExt(uint32_t kind, Record* record) {
       record->kind = RecordKind::kCopiedPages;
       record->copied_pages.runs = f.Bytes();
       break;
+    case ExtKind::kResidency:
+      record->kind = RecordKind::kResidency;
+      record->residency.kind = static_cast<RegionKind>(f.Number());
+      record->residency.address = f.Number();
+      record->residency.bytes = f.Number();
+      record->residency.resident_bytes = f.Number();
+      record->residency.birth_tsc = f.Number();
+      break;
     case ExtKind::kFork:
       record->kind = RecordKind::kFork;
       record->fork.child_pid = f.Number32();

@@ -79,6 +79,7 @@ class BlockWriter {
   bool TensorGone(uint64_t address);
   bool ReallocCancel();
   bool CopiedPages(std::string_view runs);  // cut to kMaxValueBytes
+  bool Residency(const ResidencyRecord& record);
   bool Fork(uint32_t child_pid);
   bool FoldTotals(const FoldTotalsRecord& record);
   // A record that the caller raises in place later; null when there is no room. Its numbers are aligned in a

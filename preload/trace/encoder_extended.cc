@@ -238,6 +238,16 @@ bool BlockWriter::CopiedPages(std::string_view runs) {
   return ext && ext.Bytes(runs, kMaxValueBytes).Done();
 }
 
+bool BlockWriter::Residency(const ResidencyRecord& record) {
+  ExtRecord ext(this, ExtKind::kResidency, 5 * kMaxVarintBytes);
+  return ext && ext.Number(static_cast<uint64_t>(record.kind))
+                    .Number(record.address)
+                    .Number(record.bytes)
+                    .Number(record.resident_bytes)
+                    .Number(record.birth_tsc)
+                    .Done();
+}
+
 bool BlockWriter::Fork(uint32_t child_pid) {
   ExtRecord ext(this, ExtKind::kFork, kMaxVarintBytes);
   return ext && ext.Number(child_pid).Done();

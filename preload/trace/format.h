@@ -248,6 +248,7 @@ enum class ExtKind : uint32_t {
   kCopiedPages = 21,    // of a forked child: runs of inherited pages that it no longer shares
   kFoldTotals = 22,     // of one stack since folding began: counts in 1/256 and bytes
   kFoldRow = 23,        // the same as a FoldRow, raised in place: what is true when the recording ends
+  kResidency = 24,      // kind, address, reserved bytes, resident bytes, time of its birth
   // The next kind takes the next number. Numbers up to 30 fit in the tag byte; tests of unknown kinds use 30.
 };
 
@@ -275,6 +276,9 @@ static_assert(sizeof(FoldRow) == 40);
 // Of a FOLD_ROW that is of no stack: its first number is how many groups of steps went by since folding
 // began.
 inline constexpr uint32_t kFoldRowOfGroups = UINT32_MAX;
+
+// What RESIDENCY is about: a block of malloc's, or an anonymous map.
+enum class RegionKind : uint8_t { kBlock = 1, kMap = 2 };
 
 enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3, kArena = 4 };  // kArena: of pymalloc
 

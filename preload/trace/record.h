@@ -193,6 +193,16 @@ struct CopiedPagesRecord {
 };
 inline constexpr uint64_t kCopiedPageBytes = 4096;
 
+// How much of a large block or map is in memory. The birth is the time stamp of the ALLOC or MAP that made it,
+// which tells it from others that had the same address before.
+struct ResidencyRecord {
+  RegionKind kind;
+  uint64_t address;
+  uint64_t bytes;
+  uint64_t resident_bytes;
+  uint64_t birth_tsc;
+};
+
 enum class RecordKind : uint8_t {
   kAlloc,
   kFree,
@@ -225,6 +235,7 @@ enum class RecordKind : uint8_t {
   kCopiedPages,
   kFoldTotals,
   kFoldRow,  // a FoldTotalsRecord as of the end of the recording
+  kResidency,
   kUnknown,  // a kind from a later version: skipped, `unknown_kind` says which
 };
 
@@ -261,6 +272,7 @@ struct Record {
     FoldTotalsRecord fold_totals;  // kFoldRow too
     TotalsRecord totals;
     CopiedPagesRecord copied_pages;
+    ResidencyRecord residency;
     uint32_t unknown_kind;
   };
 

@@ -21,7 +21,8 @@ const char* RecordKindName(RecordKind kind) {
                                            "fork",         "alloc_in",
                                            "free_in",      "totals",
                                            "copied_pages", "fold_totals",
-                                           "fold_row",     "unknown"};
+                                           "fold_row",     "residency",
+                                           "unknown"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == static_cast<size_t>(RecordKind::kUnknown) + 1);
   return kNames[static_cast<size_t>(kind)];
 }

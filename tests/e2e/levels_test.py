@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from plateau_cli import BUILD, PYTHON, record, report_json, report_text
+from plateau_cli import BUILD, PYTHON, compile_c, record, report_json, report_text
 
 TESTS = str(BUILD / "tests")
 
@@ -54,6 +54,24 @@ class LevelsTest(unittest.TestCase):
     def test_plateaus_own_python_code_is_no_site(self):
         _, report, _ = report_of(PYTHON, "-c", "import json; x = [bytes(20000) for _ in range(100)]")
         self.assertFalse([s["file"] for s in report["sites"] if "plateau_site" in s["file"]])
+
+    def test_a_malloc_before_ours_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = """
+#include <stddef.h>
+static char heap[1 << 22]; static size_t used;
+void* malloc(size_t n) { char* p = heap + used; used += (n + 31) / 16 * 16; return used <= sizeof heap ? p : 0; }
+void* calloc(size_t n, size_t m) { return malloc(n * m); }
+void free(void* p) { (void)p; }
+void* realloc(void* p, size_t n) { (void)p; return malloc(n); }
+int main(void) { return malloc(10001) == 0; }
+"""
+            program = compile_c(folder, "own_malloc", text, "-rdynamic", "-fno-builtin")
+            _, report, shown = report_of(program)
+            self.assertIn("malloc is that of the program itself", report["recording"]["levels"]["malloc"])
+            self.assertIn("not traced: malloc is that of", " ".join(shown.split()))
+        _, report, _ = report_of("/bin/true")
+        self.assertNotIn("malloc", report["recording"]["levels"])
 
     def test_a_short_program_has_a_calibrated_clock(self):
         taken, report, _ = report_of("/bin/sh", "-c", "sleep 0.7; true")

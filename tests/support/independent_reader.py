@@ -340,6 +340,9 @@ class Records:
             values = [n() for _ in range(5)] if kind == 22 else struct.unpack("<2xI4Q", b.take(38))
             keys = "stack allocs_256 alloc_bytes frees_256 free_bytes".split()
             return ("fold_totals" if kind == 22 else "fold_row") + "".join(f" {k}={v}" for k, v in zip(keys, values))
+        if kind == 24:
+            region = "map" if n() == 2 else "block"
+            return f"residency region={region} address={n():#x} bytes={n()} resident={n()} birth={n()}"
         return f"unknown kind={kind}"
 
 

@@ -351,6 +351,10 @@ class Builder {
     if (kind == "tensor_gone") return w.TensorGone(n("address"));
     if (kind == "realloc_cancel") return w.ReallocCancel();
     if (kind == "copied_pages") return w.CopiedPages(l.Hex("runs"));
+    if (kind == "residency") {
+      return w.Residency({l.Text("region") == "map" ? RegionKind::kMap : RegionKind::kBlock, n("address"),
+                          n("bytes"), n("resident"), n("birth")});
+    }
     if (kind == "fork") return w.Fork(n32("child"));
     if (kind == "alloc_in") {
       return w.AllocIn({n("address"), n("bytes"), n32("stack")});

@@ -137,6 +137,7 @@ class Collector {
     append(result_.marks, harvest.marks);
     append(result_.ledger, harvest.ledger);
     append(result_.rates, harvest.rates);
+    append(result_.residency, harvest.residency);
     groups_ = std::max(groups_, harvest.groups);
     append(result_.fork_children, harvest.fork_children);
     append(result_.copied_pages, harvest.copied_pages);
@@ -153,6 +154,7 @@ class Collector {
     });
     std::stable_sort(result_.ledger.begin(), result_.ledger.end(), by_time);
     std::stable_sort(result_.rates.begin(), result_.rates.end(), by_time);
+    std::stable_sort(result_.residency.begin(), result_.residency.end(), by_time);
     std::stable_sort(result_.threads.begin(), result_.threads.end(),
                      [](const ThreadInfo& a, const ThreadInfo& b) { return a.stream < b.stream; });
     std::stable_sort(infos_.begin(), infos_.end(),

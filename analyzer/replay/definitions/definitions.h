@@ -79,6 +79,11 @@ struct TimedRate {
   trace::RateRecord rate;
 };
 
+struct TimedResidency {
+  uint64_t tsc;
+  trace::ResidencyRecord region;
+};
+
 // Pages number `first` to `first + count - 1`, of trace::kCopiedPageBytes each.
 struct PageRun {
   uint64_t first;
@@ -96,6 +101,7 @@ struct Definitions {
   std::vector<TimedLedger> ledger;                         // by time
   std::vector<TimedRate> rates;                            // by time
   std::vector<std::pair<std::string, std::string>> infos;  // in the order of the streams
+  std::vector<TimedResidency> residency;                   // by time
   std::vector<uint32_t> fork_children;
   std::vector<PageRun> copied_pages;  // of a forked child: no longer shared with its parent; ascending, apart
   absl::flat_hash_set<uint64_t>

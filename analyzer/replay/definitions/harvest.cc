@@ -92,6 +92,9 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
     case RecordKind::kRate:
       out->rates.push_back({r.tsc, r.rate});
       break;
+    case RecordKind::kResidency:
+      out->residency.push_back({r.tsc, r.residency});
+      break;
     case RecordKind::kDrop:
       if (!out->drops.Add(r.drop.reason, r.drop.events, r.drop.bytes)) ++out->unknown_records;
       break;

@@ -54,6 +54,7 @@ struct Harvest {
   std::vector<TimedMark> marks;
   std::vector<TimedLedger> ledger;
   std::vector<TimedRate> rates;
+  std::vector<TimedResidency> residency;
   std::vector<std::pair<std::string, std::string>> infos;
   uint64_t groups = 0;  // of steps, since folding began
   std::vector<uint32_t> fork_children;

@@ -94,10 +94,17 @@ std::vector<std::pair<std::string, std::string>> LevelsOf(const process::Process
   const char* without_python = process.trace.definitions.codes.empty()
                                    ? "not traced: no Python interpreter was found in the process"
                                    : "frames were recorded";
-  return {{"python", status("python", without_python)},
-          {"torch", status("torch", "not traced: no torch library was found in the process")},
-          {"cuda", has_device ? status("cuda", "device memory was recorded")
-                              : status("cuda", "not traced: the program obtained no device memory")}};
+  std::vector<std::pair<std::string, std::string>> levels = {
+      {"python", status("python", without_python)},
+      {"torch", status("torch", "not traced: no torch library was found in the process")},
+      {"cuda", has_device ? status("cuda", "device memory was recorded")
+                          : status("cuda", "not traced: the program obtained no device memory")}};
+  // Only when another malloc stands before ours, and when large regions were left out.
+  for (const char* key : {"malloc", "residency"}) {
+    if (const std::string& text = process.trace.definitions.Info(key); !text.empty())
+      levels.emplace_back(key, text);
+  }
+  return levels;
 }
 
 std::vector<LedgerReading> LedgerOf(const process::ProcessAnalysis& process) {

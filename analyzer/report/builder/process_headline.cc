@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/whole_number.h"
 #include "analyzer/report/builder/device_facts.h"
+#include "analyzer/report/builder/memory_facts.h"
 #include "analyzer/report/builder/process_facts.h"
 #include "analyzer/report/builder/tensor_curves.h"
 #include "analyzer/report/builder/verdict_words.h"
@@ -38,6 +39,9 @@ ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
   if (!advice.empty() && h.verdict.headline.kind != verdict::VerdictKind::kInconclusive) {
     h.words.next_steps = std::move(advice);
   }
+  h.allocators = AllocatorsOf(process);
+  h.heap_holes = HolesOf(process);
+  ExplainByMemory(process, h.allocators, h.heap_holes, &h.words);
   h.phases = PhasesOf(process);
   h.tensors = TensorCurvesOf(process);
   h.devices = DevicesOf(*process.memory.device_summary);
@@ -116,6 +120,8 @@ void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model) {
   model->pools = std::move(chosen->pools);
   model->hypotheses = std::move(chosen->hypotheses);
   model->patterns = std::move(chosen->patterns);
+  model->allocators = std::move(chosen->allocators);
+  model->heap_holes = std::move(chosen->heap_holes);
   model->phases = std::move(chosen->phases);
   model->tensors = std::move(chosen->tensors);
   model->devices = std::move(chosen->devices);

@@ -22,6 +22,8 @@ struct ProcessHeadline {
   std::vector<PoolSummary> pools;
   std::vector<TestedHypothesis> hypotheses;
   std::vector<MatchedPattern> patterns;
+  std::vector<LibraryAllocator> allocators;
+  HeapHoles heap_holes;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;
   std::vector<Device> devices;

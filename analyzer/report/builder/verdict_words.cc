@@ -112,6 +112,7 @@ std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& v) {
   add("examples_that_fit", v.evidence.examples_that_fit);
   add("double_data_bytes", v.evidence.double_data_bytes);
   add("resident_growth_bytes_per_step", v.evidence.resident_growth_bytes_per_step);
+  add("reserved_bytes", v.evidence.reserved_bytes);
   add("silent_steps", v.evidence.silent_steps);
   return numbers;
 }

@@ -84,6 +84,13 @@ void ForEachText(ReportModel& model, Visit visit) {
     visit(p.ending);
   }
   for (BreakdownItem& b : model.breakdown) visit(b.how);
+  for (LibraryAllocator& a : model.allocators) {
+    visit(a.name);
+    visit(a.site);
+    visit(a.sentence);
+  }
+  visit(model.heap_holes.sentence);
+  for (HoleHolder& h : model.heap_holes.holders) visit(h.site);
   for (Phase& p : model.phases) visit(p.label);
   for (Leftover& l : model.leftovers) visit(l.explanation);
   each(model.recording.notes);

@@ -61,6 +61,7 @@ Json EvidenceObject(const Evidence& e) {
   PutKnown(out, "level_bytes", e.level_bytes);
   PutKnown(out, "noise_bytes", e.noise_bytes);
   PutKnown(out, "slack_bytes", e.slack_bytes);
+  PutKnown(out, "reserved_bytes", e.reserved_bytes);
   PutKnown(out, "worker_private_growth_bytes", e.worker_private_growth_bytes);
   PutKnown(out, "worker_heap_growth_bytes", e.worker_heap_growth_bytes);
   PutKnown(out, "worker_bound_bytes", e.worker_bound_bytes);

@@ -42,6 +42,7 @@ realloc_cancel
 fork child=4243
 alloc_in address=0x99 bytes=48 stack=3
 free_in address=0x99
+residency region=map address=0x10000 bytes=1073741824 resident=4096 birth=512
 fold_totals stack=3 allocs_256=512 alloc_bytes=6 frees_256=256 free_bytes=8
 totals allocs=1 alloc_bytes=2 frees=3 freed_bytes=4 recorded_allocs=5 recorded_frees=6
 unknown kind=999

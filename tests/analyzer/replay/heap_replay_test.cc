@@ -293,6 +293,103 @@ map address=0x600000 bytes=4096 prot=3 kind=shared stack=1
   EXPECT_EQ(r.pools[static_cast<size_t>(Pool::kFile)].live_bytes, 1048576);
 }
 
+constexpr char kFilling[] = R"(
+@100 alloc address=0x10000000 bytes=8388608 stack=1
+@110 alloc address=0x20000000 bytes=8388608 stack=2
+@150 residency region=block address=0x10000000 bytes=8388608 resident=1048576 birth=100
+@150 ledger rss_anon=1
+@250 residency region=block address=0x10000000 bytes=8388608 resident=3145728 birth=100
+@250 ledger rss_anon=1
+@350 residency region=block address=0x10000000 bytes=8388608 resident=2097152 birth=100
+@350 ledger rss_anon=1
+)";
+
+TEST(HeapReplayTest, OfALargeBlockTheBytesInMemoryCount) {
+  const Replayed r = Replay(kFilling, {200, 300, 400});
+  EXPECT_EQ(Live(r, 1), 2097152);
+  EXPECT_EQ(Live(r, 2), 8388608) << "never looked at: by its size";
+  ASSERT_EQ(r.ledger.size(), 3u);
+  const auto heap = [&](size_t i) { return r.ledger[i].pool_bytes[static_cast<size_t>(Pool::kHeap)]; };
+  const auto untouched = [&](size_t i) {
+    return r.ledger[i].pool_bytes[static_cast<size_t>(Pool::kUntouched)];
+  };
+  EXPECT_EQ(heap(0), 1048576 + 8388608);
+  EXPECT_EQ(heap(1), 3145728 + 8388608);
+  EXPECT_EQ(heap(2), 2097152 + 8388608);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(heap(i) + untouched(i), 2 * 8388608);
+  EXPECT_EQ(r.buckets[0].live_bytes, 1048576 + 8388608);
+  EXPECT_EQ(r.buckets[1].live_bytes, 3145728 + 8388608);
+}
+
+TEST(HeapReplayTest, WhatIsTouchedLaterIsBornLaterAndCountsAsNoNewBlock) {
+  const Replayed r = Replay(kFilling, {200, 300, 400});
+  EXPECT_EQ(r.survivors.at({1, 0}).bytes, 1048576);
+  EXPECT_EQ(r.survivors.at({1, 0}).count, 1);
+  EXPECT_EQ(r.survivors.at({1, 1}).bytes, 1048576);
+  EXPECT_EQ(r.survivors.at({1, 1}).count, 0);
+}
+
+TEST(HeapReplayTest, AFreedBlockTakesEverythingWithItWhateverWasTouched) {
+  const Replayed r = Replay(std::string(kFilling) + R"(
+@360 free address=0x10000000
+@370 alloc address=0x10000000 bytes=5000 stack=3
+@380 residency region=block address=0x10000000 bytes=8388608 resident=4096 birth=100
+@390 ledger rss_anon=1
+)",
+                            {200, 300, 400});
+  EXPECT_EQ(Live(r, 1), 0);
+  EXPECT_EQ(Live(r, 3), 5000) << "a reading of what was there before";
+  EXPECT_EQ(r.ledger[3].pool_bytes[static_cast<size_t>(Pool::kUntouched)], 0);
+}
+
+TEST(HeapReplayTest, ReallocEndsTheFollowingOfABlockAndMayBeginAnother) {
+  const Replayed r = Replay(std::string(kFilling) + R"(
+@360 free address=0x10000000 realloc
+@361 alloc address=0x30000000 bytes=16777216 stack=3 realloc
+@380 residency region=block address=0x30000000 bytes=16777216 resident=4194304 birth=361
+@390 ledger rss_anon=1
+)",
+                            {200, 300, 400});
+  EXPECT_EQ(Live(r, 1) + Live(r, 3), 4194304);
+  EXPECT_EQ(r.ledger[3].pool_bytes[static_cast<size_t>(Pool::kUntouched)], 16777216 - 4194304);
+}
+
+TEST(HeapReplayTest, AnArenaThatNobodyMayTouchCountsByThePagesThatWereOpenedLater) {
+  const Replayed r = Replay(R"(
+@100 map address=0x40000000 bytes=1073741824 prot=0 stack=1
+@110 unmap address=0x40000000 bytes=4194304
+@150 residency region=map address=0x40400000 bytes=1069547520 resident=1048576 birth=100
+@250 residency region=map address=0x40400000 bytes=1069547520 resident=7340032 birth=100
+@260 map address=0x90000000 bytes=1073741824 prot=0 stack=2
+@270 ledger rss_anon=1
+)",
+                            {200, 300, 400});
+  EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 1)), 7340032);
+  EXPECT_EQ(r.survivors.at({SiteOf(Pool::kMmap, 1), 1}).bytes, 7340032 - 1048576);
+  EXPECT_EQ(r.pools[static_cast<size_t>(Pool::kReserved)].live_bytes, 1073741824) << "never looked at";
+}
+
+TEST(HeapReplayTest, APartOfAFollowedMapMayGo) {
+  const Replayed r = Replay(R"(
+@100 map address=0x40000000 bytes=8388608 prot=3 stack=1
+@150 residency region=map address=0x40000000 bytes=8388608 resident=8388608 birth=100
+@160 unmap address=0x40200000 bytes=2097152
+@170 residency region=map address=0x40000000 bytes=2097152 resident=1048576 birth=100
+@180 ledger rss_anon=1
+)");
+  EXPECT_EQ(Live(r, SiteOf(Pool::kMmap, 1)), 1048576 + 4194304);
+}
+
+TEST(HeapReplayTest, ReadingsOfNothingAreIgnored) {
+  const Replayed r = Replay(R"(
+residency region=block address=0x500 bytes=8388608 resident=4096 birth=1
+residency region=map address=0xffffffffffff0000 bytes=18446744073709551615 resident=18446744073709551615 birth=1
+@100 alloc address=0x100 bytes=10001 stack=1
+@110 residency region=block address=0x100 bytes=10001 resident=18446744073709551615 birth=7
+)");
+  EXPECT_EQ(Live(r, 1), 10001);
+}
+
 TEST(HeapReplayTest, PymallocArenasAreNotCountedBesideTheirContents) {
   const Replayed r = Replay(R"(
 map address=0x700000 bytes=1048576 prot=3 stack=1

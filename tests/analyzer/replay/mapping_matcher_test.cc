@@ -8,8 +8,8 @@
 namespace plateau::replay {
 namespace {
 
-constexpr Mapping kFirst{1, 0, 0, true};
-constexpr Mapping kSecond{2, 5, 0, true};
+const Mapping kFirst{1, 0, 0, true, false, {}};
+const Mapping kSecond{2, 5, 0, true, false, {}};
 
 uint64_t Bytes(const std::vector<MappingPiece>& pieces) {
   uint64_t bytes = 0;
@@ -52,6 +52,24 @@ TEST(MappingTableTest, MappingOverALiveRangeEndsWhatItCovers) {
   ASSERT_EQ(rest.size(), 3u);
   EXPECT_EQ(rest[1].mapping.stack, 2u);
   EXPECT_EQ(Count(rest), 2);
+}
+
+TEST(MappingTableTest, WhatIsInMemoryStaysWithThePartThatStays) {
+  MappingTable table;
+  Mapping followed{1, 0, 0, true, /*is_followed=*/true, {{0, 0x1000}, {3, 0x2000}}};
+  table.Map(0x10000, 0x20000, followed);
+  const auto front = table.Unmap(0x10000, 0x11000);
+  ASSERT_EQ(front.size(), 1u);
+  EXPECT_EQ(front[0].size(), 0x1000u);
+  EXPECT_EQ(front[0].bytes(), 0u);
+  const auto most = table.Unmap(0x12000, 0x20000);  // one page stays, and it was touched first
+  ASSERT_EQ(most.size(), 1u);
+  EXPECT_EQ(most[0].bytes(), 0x2000u);
+  ASSERT_EQ(most[0].mapping.arrivals.size(), 1u);
+  EXPECT_EQ(most[0].mapping.arrivals[0].birth, 3u);
+  const auto last = table.Unmap(0, 0x100000);
+  EXPECT_EQ(Bytes(last), 0x1000u);
+  EXPECT_EQ(Count(last), 1);
 }
 
 TEST(MappingTableTest, AgreesWithAPageMapUnderRandomCalls) {

@@ -42,9 +42,28 @@ TEST(LedgerTest, WhatArenasHoldBeyondTheirObjectsIsAllocatorGap) {
 TEST(LedgerTest, UntouchedMemoryMakesTheRemainderNegative) {
   LedgerSample sample = Sample(1);
   sample.live = 5000;  // asked for, never written
+  sample.allocator_held = 5100;
   const LedgerParts parts = Decompose(sample);
-  EXPECT_EQ(parts.allocator_gap, 0);
-  EXPECT_LT(parts.unexplained, 0);
+  EXPECT_EQ(parts.allocator_gap, 100);
+  EXPECT_EQ(parts.unexplained, 1250 - 5150 - 100 - 280);
+  EXPECT_EQ(parts.sum(), parts.rss);
+}
+
+TEST(LedgerTest, WhatIsKnownToBeUntouchedIsNotHeldByTheAllocator) {
+  LedgerSample sample = Sample(1);
+  sample.allocator_held = 5100;  // with a block of 5000, of which 600 are in memory
+  sample.untouched = 4400;
+  const LedgerParts parts = Decompose(sample);
+  EXPECT_EQ(parts.allocator_gap, 100);
+  EXPECT_EQ(parts.unexplained, 1250 - 750 - 100 - 280);
+}
+
+TEST(LedgerTest, AnEstimateAboveTheTruthMakesTheGapNegativeAndNothingElse) {
+  LedgerSample sample = Sample(1);
+  sample.live = 800;  // sampled; the allocator holds 700
+  const LedgerParts parts = Decompose(sample);
+  EXPECT_EQ(parts.allocator_gap, -100);
+  EXPECT_EQ(parts.unexplained, Decompose(Sample(1)).unexplained);
   EXPECT_EQ(parts.sum(), parts.rss);
 }
 

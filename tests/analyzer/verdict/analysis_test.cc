@@ -299,5 +299,40 @@ TEST(AnalysisTest, MostSevereProcessIsTheHeadline) {
   EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&undecided, 100, 5e8, true}}), 1u);
 }
 
+// The same straight growth, judged with and without what is known of its blocks.
+TEST(AnalysisTest, PagesOfOneReservationAreAFillThatEndsAtItsSize) {
+  series::SeriesAccumulator accumulator;
+  accumulator.OnAlloc(0, 1 << 20, 1, 0);
+  for (int step = 1; step <= 200; ++step) accumulator.OnGrow(0, 1 << 20, 1, step);
+  accumulator.Finish(200);
+  AnalysisInput input;
+  input.run.steps = 200;
+  input.run.epoch_steps = 50;
+  input.sites = &accumulator;
+  input.site_info.resize(1);
+  EXPECT_EQ(RunAnalysis(input).sites[0].verdict.kind, VerdictKind::kLeak);
+
+  const double grown = 200 << 20;
+  input.reservations = {{.reserved_bytes = 800 << 20,
+                         .resident_bytes = grown + (1 << 20),
+                         .arrived_bytes = grown,
+                         .grown_bytes = grown}};
+  const Analysis filled = RunAnalysis(input);
+  const Verdict& fill = filled.sites[0].verdict;
+  EXPECT_EQ(fill.kind, VerdictKind::kWarmupInProgress);
+  EXPECT_EQ(fill.plateau_bytes->value, 800 << 20);
+  EXPECT_NEAR(fill.knee_step->value, 799, 40);
+  EXPECT_NE(fill.sentence.find("It ends at 800 MiB"), std::string::npos) << fill.sentence;
+  EXPECT_EQ(filled.process.headline.kind, VerdictKind::kWarmupInProgress);
+
+  input.reservations[0].unbounded_bytes = grown;  // a library's allocator, which maps more when this is full
+  EXPECT_EQ(RunAnalysis(input).process.headline.kind, VerdictKind::kUnboundedGrowth);
+  input.run.epoch_steps.reset();
+  const Analysis arena = RunAnalysis(input);
+  EXPECT_EQ(arena.process.headline.kind, VerdictKind::kUnboundedGrowth);
+  EXPECT_EQ(arena.process.headline_site, 0u);
+  EXPECT_NE(arena.process.headline.sentence.find("a library brought along"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace plateau::verdict

@@ -219,6 +219,7 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   ASSERT_TRUE(w.TotalsSnapshot({1, 2, 3, 4, 5, 6}));
   ASSERT_TRUE(w.FoldTotals({9, 256, 10001, 512, UINT64_MAX}));
   ASSERT_TRUE(w.CopiedPages("\x10\x03\x05\x01"));
+  ASSERT_TRUE(w.Residency({RegionKind::kMap, 0x7f0000000000, uint64_t{1} << 30, 10001 * 4096, 123456789}));
 
   const auto r = ReadAll(block);
   size_t i = 0;
@@ -263,6 +264,11 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   EXPECT_EQ(r[i++].fold_totals.free_bytes, UINT64_MAX);
   EXPECT_EQ(r[i].kind, RecordKind::kCopiedPages);
   EXPECT_EQ(r[i++].copied_pages.runs, "\x10\x03\x05\x01");
+  EXPECT_EQ(r[i].residency.kind, RegionKind::kMap);
+  EXPECT_EQ(r[i].residency.address, 0x7f0000000000u);
+  EXPECT_EQ(r[i].residency.bytes, uint64_t{1} << 30);
+  EXPECT_EQ(r[i].residency.resident_bytes, 10001u * 4096);
+  EXPECT_EQ(r[i++].residency.birth_tsc, 123456789u);
   EXPECT_EQ(i, r.size());
 }
 

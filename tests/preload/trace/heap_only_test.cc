@@ -87,6 +87,10 @@ TEST(HeapOnlyTest, AnyOtherRecordMakesTheBlockOneThatIsReadFirst) {
          return w.Rate({Mode::kDefault, 16384, 524288});
        }},
       {"copied_pages", [](BlockWriter& w) { return w.CopiedPages("\x01\x02"); }},
+      {"residency",
+       [](BlockWriter& w) {
+         return w.Residency({RegionKind::kBlock, 0x10, 1 << 20, 4096, 7});
+       }},
       {"fork", [](BlockWriter& w) { return w.Fork(99); }},
       {"fold row", [](BlockWriter& w) { return w.FoldTableRow(7) != nullptr; }},
       {"a later kind", [](BlockWriter& w) { return w.Ext(29, "from the future"); }},
