@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/process/site_path.h"
+#include "analyzer/process/started_threads.h"
 #include "analyzer/verdict/site_judging.h"
 
 namespace plateau::process {
@@ -77,7 +78,7 @@ class SiteDescriber {
     const uint32_t typical = rows_.sites[site].typical;
     if (typical == SiteRows::kNone) return;
     const std::vector<const symbols::Frame*> stack = sites_.names->Stack(memory_.Row(typical).node);
-    info.is_import = PathToAllocation(stack, &sites_.names->Shown(location)).is_import;
+    info.is_import = PathToAllocation(stack, &sites_.names->Shown(location), sites_.IsUsers(site)).is_import;
     for (const symbols::Frame* frame : stack) {
       if (info.frames.size() >= kMaxFramesForPatterns) break;
       info.frames.push_back(absl::StrCat(frame->function, " ", frame->file, " ", frame->module));
@@ -124,6 +125,7 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   input.pools = memory.device->Curves(clock.steps.last_bucket());
   input.copy_on_write = memory.copy_on_write;
   input.not_covered = NotCovered(trace.definitions);
+  input.started_threads = ThreadsByStarter(trace, sites, clock);
   input.site_info.resize(memory.series->site_count());
   SiteDescriber describer(sites, memory, rows, &input.site_info);
   describer.NamePools();
