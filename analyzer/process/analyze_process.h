@@ -44,6 +44,12 @@ struct ProcessAnalysis {
   ProcessRun run;
   verdict::Analysis verdicts;
 
+  // Whether a helper ended while the process that started it went on to train: what it held is free again.
+  bool IsGone() const {
+    const bool has_own_steps = !clock.is_of_parent && clock.steps.source() <= series::StepSource::kBackward;
+    return clock.ended_before_parent && !has_own_steps;
+  }
+
   std::string PoolOf(size_t site) const { return memory.PoolName(sites.pool(site)); }
   // "train.py:42 in collate".
   std::string SiteName(size_t site) const {

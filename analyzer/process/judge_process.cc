@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "analyzer/process/site_path.h"
+#include "analyzer/process/started_threads.h"
 #include "analyzer/verdict/site_judging.h"
 
 namespace plateau::process {
@@ -79,7 +80,7 @@ class SiteDescriber {
     const uint32_t typical = rows_.sites[site].typical;
     if (typical == SiteRows::kNone) return;
     const std::vector<const symbols::Frame*> stack = sites_.names->Stack(memory_.Row(typical).node);
-    info.is_import = PathToAllocation(stack, &sites_.names->Shown(location)).is_import;
+    info.is_import = PathToAllocation(stack, &sites_.names->Shown(location), sites_.IsUsers(site)).is_import;
     for (const symbols::Frame* frame : stack) {
       if (info.frames.size() >= kMaxFramesForPatterns) break;
       info.frames.push_back(absl::StrCat(frame->function, " ", frame->file, " ", frame->module));
@@ -153,6 +154,7 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   input.copy_on_write = memory.copy_on_write;
   input.not_covered = NotCovered(trace.definitions);
   input.reservations = memory.regions.sites();
+  input.started_threads = ThreadsByStarter(trace, sites, clock);
   input.site_info.resize(memory.series->site_count());
   SiteDescriber describer(sites, memory, rows, &input.site_info);
   describer.NamePools();

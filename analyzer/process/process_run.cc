@@ -89,6 +89,7 @@ std::vector<series::LedgerSample> SamplesOf(const ProcessTrace& trace, const Pro
     s.device_reserved = memory.device->LiveAt(replay::DevicePool::Kind::kReserved, bucket);
     s.own = LedgerValue(reading, LedgerField::kOwnBytes);
     s.cgroup = LedgerValue(reading, LedgerField::kCgroupCurrentBytes);
+    s.threads = LedgerValue(reading, LedgerField::kThreads);
     samples.push_back(s);
   }
   return samples;
@@ -109,8 +110,18 @@ void AddInherited(std::vector<series::LedgerSample>* samples) {
   }
 }
 
-series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock& clock,
+// Workers of a loader have a share of each batch, and of the data set unless its order is mixed for every pass.
+void ShareExamples(const series::StepClock& clock, series::RunContext* run) {
+  const auto workers = static_cast<double>(clock.loader_workers());
+  if (workers < 2) return;
+  if (run->examples_per_step) *run->examples_per_step /= workers;
+  run->unique_seen = clock.ExpectedExamplesOfWorker();
+  if (run->dataset_examples && run->unique_seen.empty()) *run->dataset_examples /= workers;
+}
+
+series::RunContext ContextOf(const ProcessTrace& trace, const ProcessClock& process_clock,
                              const ProcessMemory& memory, const KnownRun& known) {
+  const series::StepClock& clock = process_clock.steps;
   series::RunContext run;
   run.steps = clock.last_bucket();
   run.unit = UnitOf(clock.source());
@@ -125,6 +136,7 @@ series::RunContext ContextOf(const ProcessTrace& trace, const series::StepClock&
   if (clock.examples_per_step() > 0) run.examples_per_step = clock.examples_per_step();
   if (clock.dataset_examples() > 0) run.dataset_examples = static_cast<double>(clock.dataset_examples());
   run.unique_seen = clock.ExpectedExamples();
+  if (process_clock.is_of_parent) ShareExamples(clock, &run);
   run.planned_steps = known.planned_steps;
   if (!clock.evaluations().empty()) run.events.push_back(Track("eval", clock.evaluations()));
   if (!clock.checkpoints().empty()) run.events.push_back(Track("checkpoint", clock.checkpoints()));
@@ -154,7 +166,7 @@ ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, con
   ProcessRun run;
   run.ledger = SamplesOf(trace, clock, memory);
   if (trace.definitions.Info("role") == "forked worker") AddInherited(&run.ledger);
-  run.context = ContextOf(trace, clock.steps, memory, known);
+  run.context = ContextOf(trace, clock, memory, known);
   return run;
 }
 

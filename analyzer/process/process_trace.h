@@ -31,6 +31,10 @@ struct ProcessSites {
 
   size_t count() const { return table->sites().size(); }
   replay::Pool pool(size_t site) const { return table->sites()[site].pool; }
+  // Whether the site's frame is the user's own code.
+  bool IsUsers(size_t site) const {
+    return table->OwnerOf(table->sites()[site].location) == replay::SiteTable::Owner::kUser;
+  }
   bool IsOfDevice(size_t site) const { return static_cast<size_t>(pool(site)) >= replay::kPools; }
 };
 

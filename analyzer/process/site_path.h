@@ -18,8 +18,10 @@ struct SitePath {
   bool is_import = false;
 };
 
-// `stack` leaf first, as FrameNames::Stack() gives it; `site` is the line of one of its frames.
-SitePath PathToAllocation(const std::vector<const symbols::Frame*>& stack, const symbols::Frame* site);
+// `stack` leaf first, as FrameNames::Stack() gives it; `site` is the line of one of its frames. A site that is not
+// the user's, as of a stack that was too deep to be walked to the end, is an import's if any of its callers is.
+SitePath PathToAllocation(const std::vector<const symbols::Frame*>& stack, const symbols::Frame* site,
+                          bool site_is_users);
 
 }  // namespace plateau::process
 

@@ -57,7 +57,7 @@ class TextGrid {
       std::string text;
       for (size_t c = 0; c < cells.size(); ++c) {
         if (!shown[c]) continue;
-        const std::string cell = MiddleEllipsis(cells[c], widths[c]);
+        const std::string cell = SiteEllipsis(cells[c], widths[c]);
         const std::string pad(widths[c] - DisplayWidth(cell), ' ');
         absl::StrAppend(&text, c == 0 ? "" : "  ", columns_[c].right ? pad : "", cell,
                         columns_[c].right ? "" : pad);

@@ -122,6 +122,26 @@ std::string MiddleEllipsis(absl::string_view text, int columns) {
   return out;
 }
 
+std::string SiteEllipsis(absl::string_view site, int columns) {
+  constexpr absl::string_view kIn = " in ";
+  constexpr int kLeastOfAFunction = 8;
+  if (DisplayWidth(site) <= columns) return std::string(site);
+  const size_t in = site.find(kIn);
+  const size_t colon = site.substr(0, in).rfind(':');
+  const bool has_line =
+      in != absl::string_view::npos && colon != absl::string_view::npos &&
+      site.substr(colon + 1, in - colon - 1).find_first_not_of("0123456789") == absl::string_view::npos;
+  if (!has_line) return MiddleEllipsis(site, columns);
+  const absl::string_view function = site.substr(in + kIn.size());
+  const int function_room = std::min(DisplayWidth(function), kLeastOfAFunction);
+  const int place_room = columns - function_room - static_cast<int>(kIn.size());
+  const int line_width = DisplayWidth(site.substr(colon, in - colon));
+  if (place_room < line_width + kLeastOfAFunction) return MiddleEllipsis(site, columns);
+  const std::string place = absl::StrCat(MiddleEllipsis(site.substr(0, colon), place_room - line_width),
+                                         site.substr(colon, in - colon), kIn);
+  return place + MiddleEllipsis(function, columns - DisplayWidth(place));
+}
+
 std::vector<std::string> WrapText(absl::string_view text, int columns) {
   std::vector<std::string> lines;
   std::string line;

@@ -30,6 +30,10 @@ int DisplayWidth(absl::string_view text);
 // Keeps at most `columns`, cutting in the middle with "..." so that the end (file and line) stays readable.
 std::string MiddleEllipsis(absl::string_view text, int columns);
 
+// The same for the name of a site, "train.py:42 in Trainer.step.<locals>.keep": the function is cut before the
+// line is. Other text is cut in the middle.
+std::string SiteEllipsis(absl::string_view site, int columns);
+
 // Breaks at spaces into lines of at most `columns`; a longer word stands alone.
 std::vector<std::string> WrapText(absl::string_view text, int columns);
 

@@ -39,6 +39,7 @@ struct LedgerSample {
   double device_reserved = 0;
   double own = 0;
   double cgroup = 0;
+  double threads = 0;  // a count, not bytes
 
   double rss() const { return rss_anon + rss_file + rss_shmem; }
 };

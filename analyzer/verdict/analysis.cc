@@ -29,6 +29,31 @@ CurveTrend TrendOf(Values step, Values bytes, const RunContext& run) {
   return trend;
 }
 
+// A count piles up when it rises by a dozen or more and the last third of the run has its share of the rise. A pool
+// that is filled once does not.
+CountTrend TrendOfCount(const std::vector<LedgerSample>& ledger, double LedgerSample::*count) {
+  constexpr double kPile = 12;
+  constexpr size_t kFewestSamples = 9;
+  std::vector<double> step, value;
+  for (const LedgerSample& sample : ledger) {
+    if (sample.step < 1 || sample.*count <= 0) continue;
+    step.push_back(sample.step);
+    value.push_back(sample.*count);
+  }
+  CountTrend trend;
+  if (step.size() < kFewestSamples) return trend;
+  trend.known = true;
+  const size_t edge = std::max<size_t>(1, step.size() / 20);
+  trend.first = Median(Values(value).first(edge));
+  trend.last = Median(Values(value).last(edge));
+  const size_t third = step.size() / 3, late = 2 * third;
+  const Slope slope = RobustSlope(Values(step).subspan(third), Values(value).subspan(third));
+  const Slope last = RobustSlope(Values(step).subspan(late), Values(value).subspan(late));
+  trend.rate_per_step = slope.value;
+  trend.is_piling_up = trend.last - trend.first >= kPile && slope.low > 0 && last.value > 0.5 * slope.value;
+  return trend;
+}
+
 // Trends of the parts of the ledger, each from the last sample of a step.
 void AddLedgerTrends(const std::vector<LedgerParts>& ledger, const RunContext& run,
                      EvidenceBundle& evidence) {
@@ -93,6 +118,8 @@ EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<Pool
   evidence.pools = input.pools;
   evidence.workers = input.workers;
   evidence.processes = input.processes;
+  evidence.started_threads = input.started_threads;
+  evidence.threads = TrendOfCount(evidence.ledger, &LedgerSample::threads);
   for (const series::CopiedBytes& copied : input.copy_on_write.sites) {
     if (copied.site < analysis.sites.size()) evidence.copied.push_back(copied);
   }

@@ -56,6 +56,7 @@ struct AnalysisInput {
   // called steady then.
   std::vector<std::string> not_covered;
   std::vector<ProcessEvidence> processes;        // of the whole recording, for patterns
+  std::vector<StartedThreads> started_threads;   // that still ran at the end, the most first
   series::CopyOnWriteAttribution copy_on_write;  // whose pages the workers copied, by sites of this process
 };
 

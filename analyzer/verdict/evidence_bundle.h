@@ -69,6 +69,12 @@ struct ProcessEvidence {
   bool grows_at_epochs = false;
 };
 
+// Threads that still ran when the judged work ended, by the line that started them.
+struct StartedThreads {
+  std::string starter;
+  double threads = 0;
+};
+
 // Bytes of a pool over the steps.
 struct PoolCurve {
   std::string name;
@@ -87,6 +93,15 @@ struct CurveTrend {
   bool known = false;
 };
 
+// How a count (of threads) moved over the steps.
+struct CountTrend {
+  bool known = false;
+  bool is_piling_up = false;  // it rises, and still did at the end
+  double first = 0;
+  double last = 0;
+  double rate_per_step = 0;
+};
+
 struct EvidenceBundle {
   series::RunContext run;  // in steps
   bool has_python = false;
@@ -98,6 +113,8 @@ struct EvidenceBundle {
   std::vector<ProcessEvidence> processes;
   std::vector<series::CopiedBytes> copied;  // by workers, per site
   CurveTrend live, file, shared, own, gap, unexplained;
+  CountTrend threads;
+  std::vector<StartedThreads> started_threads;  // the most first
 
   // Bytes worth naming: 1 % of the reference.
   double Material() const;

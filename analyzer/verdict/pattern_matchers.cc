@@ -224,6 +224,54 @@ Match Checkpoints(const EvidenceBundle& e) {
   });
 }
 
+// "threads rose from 3 to 223, 1 a step".
+std::string PileText(const char* what, const CountTrend& count) {
+  return std::string(what) + " rose from " + NumberText(std::round(count.first)) + " to " +
+         NumberText(std::round(count.last)) + ", " + NumberText(count.rate_per_step) + " a step";
+}
+
+Match PilingThreads(const EvidenceBundle& e) {
+  if (!e.threads.is_piling_up) return std::nullopt;
+  std::string text = PileText("threads", e.threads);
+  if (e.started_threads.empty()) return Of(0, text);
+  const StartedThreads& most = e.started_threads.front();
+  text += "; " + NumberText(most.threads) + " of those at the end were started at " + most.starter;
+  // The headline's own site first: one line may hold memory of several kinds.
+  std::optional<size_t> site;
+  for (size_t i = 0; i < e.sites.size(); ++i) {
+    if (e.sites[i].info.name == most.starter && (!site || e.process.headline_site == i)) site = i;
+  }
+  return Of(site ? e.sites[*site].retained_bytes : 0, text, site);
+}
+
+// An open file of Python's has a buffer of 8 KiB, and its line leaks those.
+Match PilingFiles(const EvidenceBundle& e) {
+  return LargestSite(e, 1, [](const SiteEvidence& s) {
+    return IsLeak(s.verdict.kind) && s.IsAllocatedIn({"_io_open", "_io_fileio", "_io_buffered", "fopen"});
+  });
+}
+
+Match OpenFigures(const EvidenceBundle& e) {
+  return LargestSite(e, 0.1 * e.Material(), [](const SiteEvidence& s) {
+    return IsLeak(s.verdict.kind) &&
+           s.Mentions({"matplotlib/pyplot", "matplotlib/figure", "matplotlib/backends"});
+  });
+}
+
+Match OpenWriters(const EvidenceBundle& e) {
+  const bool piles_up = e.threads.is_piling_up;
+  return LargestSite(e, piles_up ? 1 : 0.1 * e.Material(), [&](const SiteEvidence& s) {
+    return (IsLeak(s.verdict.kind) || (piles_up && s.Keeps())) &&
+           s.Mentions({"event_file_writer", "summarywriter", "tensorboardx"});
+  });
+}
+
+Match KeptExceptions(const EvidenceBundle& e) {
+  return LargestSite(e, 1, [](const SiteEvidence& s) {
+    return IsLeak(s.verdict.kind) && s.IsAllocatedIn({"pytraceback_here", "tb_create_raw"});
+  });
+}
+
 Match AnySite(const EvidenceBundle& e, double share, const SiteTest& test) {
   return LargestSite(e, share * e.Material(), test);
 }
@@ -345,6 +393,11 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
                   (s.verdict.reason == Reason::kFirstPass || s.verdict.reason == Reason::kEpochUnknown);
          });
        }},
+      {"K28", PilingThreads},
+      {"K29", PilingFiles},
+      {"K30", OpenFigures},
+      {"K31", OpenWriters},
+      {"K32", KeptExceptions},
   };
   return matchers;
 }

@@ -109,6 +109,24 @@ const std::vector<Pattern>& PatternCatalogue() {
        "The steps after the "
        "first epoch decide.",
        "Run past the first epoch, then read the verdict again.", false},
+      {"K28", "Threads pile up",
+       "Threads are started again and again and do not end; each holds its stack and whatever it refers to.",
+       "Use one pool of threads for the whole run, and join what you start.", true},
+      {"K29", "Open files pile up",
+       "Files, pipes or sockets are opened again and again and not closed; the process dies at its limit "
+       "(ulimit -n), "
+       "and each holds its buffers.",
+       "Open with a `with` statement, or close explicitly.", true},
+      {"K30", "Figures stay open",
+       "pyplot keeps every figure until it is closed, with its canvas and all its data.",
+       "Call plt.close(figure) after saving, or use matplotlib.figure.Figure without pyplot.", true},
+      {"K31", "Writers are never closed",
+       "Each writer of event files has a thread, a queue and an open file until it is closed.",
+       "Make one SummaryWriter for the run, or close each.", true},
+      {"K32", "Exceptions are kept with their frames",
+       "An exception refers to its traceback, and that to every frame on the way with all its local "
+       "variables.",
+       "Keep str(error), or clear it with error.with_traceback(None).", true},
   };
   return catalogue;
 }
@@ -126,7 +144,7 @@ bool ExplainsHeadline(const PatternMatch& match, const ProcessVerdict& process) 
     case VerdictKind::kAllocatorRetention:
       return id == "K09";
     case VerdictKind::kUntracedGrowth:
-      return id == "K10" || id == "K21";
+      return id == "K10" || id == "K21" || id == "K28";
     default:
       return false;
   }

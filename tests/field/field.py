@@ -33,6 +33,9 @@ def read_truth(path):
 
 
 def marked_lines(script, mark):
+    """Lines with the comment "# MARK", or, for "text:...", those with that text."""
+    if mark.startswith("text:"):
+        return {number for number, text in enumerate(script.read_text().splitlines(), 1) if mark[5:] in text}
     return {number for number, text in enumerate(script.read_text().splitlines(), 1) if f"# {mark}" in text and not text.startswith("#")}
 
 

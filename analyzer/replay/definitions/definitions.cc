@@ -134,6 +134,7 @@ class Collector {
       to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     };
     append(result_.threads, harvest.threads);
+    append(thread_ends_, harvest.thread_ends);
     append(result_.marks, harvest.marks);
     append(result_.ledger, harvest.ledger);
     append(result_.rates, harvest.rates);
@@ -147,6 +148,16 @@ class Collector {
     }
   }
 
+  // A stream may have had several threads, one after the other.
+  void EndThread(uint32_t stream, uint64_t tsc) {
+    auto behind = std::upper_bound(
+        result_.threads.begin(), result_.threads.end(), std::pair(stream, tsc),
+        [](const auto& key, const ThreadInfo& t) { return key < std::pair(t.stream, t.start_tsc); });
+    if (behind == result_.threads.begin()) return;
+    ThreadInfo& thread = *std::prev(behind);
+    if (thread.stream == stream) thread.end_tsc = tsc;
+  }
+
   void Finish() {
     const auto by_time = [](const auto& a, const auto& b) { return a.tsc < b.tsc; };
     std::stable_sort(result_.marks.begin(), result_.marks.end(), [](const TimedMark& a, const TimedMark& b) {
@@ -156,7 +167,10 @@ class Collector {
     std::stable_sort(result_.rates.begin(), result_.rates.end(), by_time);
     std::stable_sort(result_.residency.begin(), result_.residency.end(), by_time);
     std::stable_sort(result_.threads.begin(), result_.threads.end(),
-                     [](const ThreadInfo& a, const ThreadInfo& b) { return a.stream < b.stream; });
+                     [](const ThreadInfo& a, const ThreadInfo& b) {
+                       return std::pair(a.stream, a.start_tsc) < std::pair(b.stream, b.start_tsc);
+                     });
+    for (const auto& [stream, tsc] : thread_ends_) EndThread(stream, tsc);
     std::stable_sort(infos_.begin(), infos_.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [where, info] : infos_) result_.infos.push_back(std::move(info));
@@ -168,6 +182,7 @@ class Collector {
     result_.nodes.Resize(size_t{last_node_} + 1);
     result_.left_out_marks = DrawLeftOutMarks(groups_, result_.last_tsc, &result_.marks);
     result_.nodes.MergeEqual();
+    for (ThreadInfo& thread : result_.threads) thread.creator_stack = result_.Canonical(thread.creator_stack);
     for (TimedMark& mark : result_.marks) {
       if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
       const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
@@ -178,6 +193,7 @@ class Collector {
   const reader::TraceReader& reader_;
   LocatedFunction on_located_;
   bool has_located_ = false;
+  std::vector<std::pair<uint32_t, uint64_t>> thread_ends_;  // stream and time
   Definitions result_;
   uint32_t last_node_ = 0;
   reader::DropCounts drops_;

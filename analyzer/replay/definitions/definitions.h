@@ -52,6 +52,9 @@ struct ThreadInfo {
   uint32_t stream = 0;
   uint32_t thread_id = 0;
   std::string name;
+  uint64_t start_tsc = 0;
+  uint32_t creator_stack = 0;  // of whoever started it; 0: not known
+  uint64_t end_tsc = 0;        // 0: it did not end, as far as was recorded
 };
 
 // Groups of steps whose marks the recording left out to keep its size limit.

@@ -74,7 +74,14 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
       out->infos.emplace_back(r.info.key, r.info.value);
       break;
     case RecordKind::kThreadStart:
-      out->threads.push_back({stream, r.thread_start.thread_id, std::string(r.thread_start.name)});
+      out->threads.push_back({.stream = stream,
+                              .thread_id = r.thread_start.thread_id,
+                              .name = std::string(r.thread_start.name),
+                              .start_tsc = r.tsc,
+                              .creator_stack = r.thread_start.creator_stack});
+      break;
+    case RecordKind::kThreadEnd:
+      out->thread_ends.emplace_back(stream, r.tsc);
       break;
     case RecordKind::kMark:
       if (r.mark.kind == trace::MarkKind::kOp) break;

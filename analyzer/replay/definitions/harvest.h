@@ -51,6 +51,7 @@ struct Harvest {
   std::vector<std::pair<uint32_t, Module>> modules;
   std::vector<std::pair<uint32_t, CodeObject>> codes;
   std::vector<ThreadInfo> threads;
+  std::vector<std::pair<uint32_t, uint64_t>> thread_ends;  // stream and time
   std::vector<TimedMark> marks;
   std::vector<TimedLedger> ledger;
   std::vector<TimedRate> rates;

@@ -92,7 +92,7 @@ class ReportBuilder {
     rows_.Add(process, headlines_.size() - 1);
     AddLosses(process);
     const auto shares = process.memory.breakdown.Shares();
-    for (size_t i = 0; i < series::kHeldAs; ++i) {
+    for (size_t i = 0; i < series::kHeldAs && !process.IsGone(); ++i) {
       breakdown_[i].bytes += shares[i].bytes;
       breakdown_[i].count += shares[i].count;
     }

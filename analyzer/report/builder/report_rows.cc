@@ -15,8 +15,17 @@ Share& ShareOf(Site* site, const std::string& process) {
   return site->processes.back();
 }
 
+// What a process that is gone held is free again, so that workers which lived one after the other do not add up.
+process::RowAmounts AtTheEnd(const process::ProcessAnalysis& process, process::RowAmounts amounts) {
+  if (!process.IsGone()) return amounts;
+  amounts.free_count += amounts.retained_count;
+  amounts.retained_bytes = amounts.retained_count = 0;
+  return amounts;
+}
+
 double GrowthOfAll(const process::ProcessAnalysis& process) {
   double sum = 0;
+  if (process.IsGone()) return sum;
   for (const verdict::SiteAnalysis& site : process.verdicts.sites) sum += site.growth_bytes_per_step.value;
   return sum;
 }
@@ -35,8 +44,8 @@ void ReportRows::AddRows(const process::ProcessAnalysis& process, size_t process
     int32_t& index = model_site[site];
     if (index < 0) {
       index = static_cast<int32_t>(SiteIndex(process, site));
-      AddToSite(name, process.rows.sites[site].sum, &model_.sites[index]);
-      if (site < process.verdicts.sites.size()) {
+      AddToSite(name, AtTheEnd(process, process.rows.sites[site].sum), &model_.sites[index]);
+      if (site < process.verdicts.sites.size() && !process.IsGone()) {
         ShareOf(&model_.sites[index], name).growth_bytes_per_step +=
             process.verdicts.sites[site].growth_bytes_per_step.value;
       }
@@ -48,16 +57,16 @@ void ReportRows::AddRows(const process::ProcessAnalysis& process, size_t process
   double other_growth = GrowthOfAll(process);
   int32_t other_stacks = -1;  // in the tree
   for (const process::SiteRows& site : process.rows.sites) {
-    others.Add(site.sum);
+    others.Add(AtTheEnd(process, site.sum));
     other_rows += site.summed_rows;
   }
   const size_t max_stacks = options_.with_stacks ? options_.max_stacks : 0;
   size_t stacks = 0;
   for (const uint32_t row_index : OrderRows(process, max_stacks)) {
     const replay::StackRow row = process.memory.Row(row_index);
-    const process::RowAmounts amounts(row);
+    const process::RowAmounts amounts = AtTheEnd(process, process::RowAmounts(row));
     const bool is_device = process.sites.IsOfDevice(row.site);
-    const double growth = process.memory.row_growth.Of(process, row_index);
+    const double growth = process.IsGone() ? 0 : process.memory.row_growth.Of(process, row_index);
     if (is_device) {
       amounts.AddTo(&LeftoverNamed("[device memory]",
                                    "device and pinned memory has its own pools and is not host memory"),
@@ -133,7 +142,7 @@ size_t ReportRows::SiteIndex(const process::ProcessAnalysis& process, size_t sit
   const uint32_t row = process.rows.sites[site].typical;
   if (!is_named || row == process::SiteRows::kNone) return model_.sites.size() - 1;
   const std::vector<const Frame*> stack = process.sites.names->Stack(process.memory.Row(row).node);
-  const process::SitePath path = process::PathToAllocation(stack, &frame);
+  const process::SitePath path = process::PathToAllocation(stack, &frame, process.sites.IsUsers(site));
   if (path.library != nullptr) out.library = process::SiteTitle(*path.library);
   out.is_import = path.is_import;
   if (options_.with_details) {

@@ -12,13 +12,14 @@ void SiteOpinions::Add(const process::ProcessAnalysis& process, size_t site, siz
                        size_t model_site, bool with_curves, Site* in_model) {
   Site& out = *in_model;
   if (opinions_.size() <= model_site) opinions_.resize(model_site + 1);
+  if (process.IsGone() && !opinions_[model_site].empty()) return;  // others speak of what is still held
   TensorCurve tensors = TensorCurveOf(process, site);
-  const bool has_tensors = !tensors.live_count.empty() && tensors.live_count.back() > 0;
+  const bool has_tensors = !process.IsGone() && !tensors.live_count.empty() && tensors.live_count.back() > 0;
   if (has_tensors) {
     out.tensor_count += tensors.live_count.back();
     out.tensor_bytes += tensors.live_bytes.back();
   }
-  if (site < process.memory.endings.size()) {
+  if (site < process.memory.endings.size() && !process.IsGone()) {
     for (size_t i = 0; i < out.age_bytes.size(); ++i)
       out.age_bytes[i] += Round(process.memory.endings[site].age_bytes[i]);
   }
@@ -38,19 +39,21 @@ void SiteOpinions::Add(const process::ProcessAnalysis& process, size_t site, siz
   opinion.verdict = std::string(verdict::VerdictName(analysis.verdict.kind));
   opinion.evidence = analysis.verdict.sentence;
   opinion.numbers = NumbersOf(analysis.verdict);
-  opinion.growth_bytes_per_step = analysis.growth_bytes_per_step.value;
-  opinion.growth_interval = analysis.growth_bytes_per_step.interval;
+  if (!process.IsGone()) {
+    opinion.growth_bytes_per_step = analysis.growth_bytes_per_step.value;
+    opinion.growth_interval = analysis.growth_bytes_per_step.interval;
+  }
   series::SiteSeries& series = series_;
   process.memory.series->Load(site, &series);
   double retained = 0;
   for (const double bytes : series.surv_bytes) retained += bytes;
-  opinion.retained_bytes = Round(retained);
+  opinion.retained_bytes = process.IsGone() ? 0 : Round(retained);
   // Before the first step, or in the beginning of work that has no steps, a program loads what it works on.
   const bool has_training_steps = process.clock.steps.step_count() > 0 && process.clock.steps.loop().empty();
   const size_t start_up = has_training_steps ? 1 : 1 + series.surv_bytes.size() / 20;
   double grown = 0;
   for (size_t k = start_up; k < series.surv_bytes.size(); ++k) grown += series.surv_bytes[k];
-  out.grown_bytes += Round(grown);
+  if (!process.IsGone()) out.grown_bytes += Round(grown);
   const int64_t width = process.memory.series->bucket_steps();
   bool is_first = true;
   for (size_t k = 0; k < series.alloc_bytes.size(); ++k) {

@@ -189,7 +189,7 @@ class Card {
       // One line of code may hold memory of several kinds.
       const std::string pool = s.pool.empty() || s.pool == "host" ? "" : absl::StrCat(" (", s.pool, ")");
       std::string name =
-          absl::StrCat(MiddleEllipsis(Printable(s.site), names - DisplayWidth(pool)), Printable(pool));
+          absl::StrCat(SiteEllipsis(Printable(s.site), names - DisplayWidth(pool)), Printable(pool));
       name += std::string(names - DisplayWidth(name), ' ');
       const std::string bytes = FormatBytes(s.retained_bytes);
       const std::string rate = s.growth_bytes_per_step == 0 ? "-" : HumanRate(s.growth_bytes_per_step);
@@ -205,7 +205,7 @@ class Card {
         Line(Style(kDim, absl::StrCat("    ", MiddleEllipsis(Printable(detail), options_.columns - 4))));
       if (!s.library.empty() && !s.is_import && i < 2) {
         Line(Style(kDim, absl::StrCat("    allocated in ",
-                                      MiddleEllipsis(Printable(s.library), options_.columns - 17))));
+                                      SiteEllipsis(Printable(s.library), options_.columns - 17))));
       }
     }
     // The sites of all pools; the totals are those of the host alone.

@@ -277,6 +277,7 @@ bool ParseLoaderNote(std::string_view note, LoaderEvent* loader) {
     if (key == "batch_size") loader->batch_size = value;
     if (key == "examples") loader->examples = value;
     if (key == "dataset") loader->dataset = value;
+    if (key == "workers") loader->workers = value;
     if (key == "skipped") loader->skipped = value;
     if (key == "order") loader->order = OrderOf(word.substr(equals + 1));
   }

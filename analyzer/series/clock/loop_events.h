@@ -66,6 +66,7 @@ struct LoaderEvent {
   uint64_t iterator = 0;  // as in FetchEvent
   uint64_t dataset = 0;   // which data set it is; 0 = not known
   DataOrder order = DataOrder::kUnknown;
+  uint64_t workers = 0;  // processes that load for it
   uint64_t skipped = 0;  // batches left out at the begin of the pass, by a run that goes on from a checkpoint
 };
 

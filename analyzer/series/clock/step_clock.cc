@@ -231,6 +231,7 @@ class StepClockBuilder {
     if (training == nullptr) return;
     clock_.dataset_examples_ = training->examples;
     clock_.data_order_ = training->order;
+    clock_.loader_workers_ = training->workers;
     clock_.examples_per_step_ = static_cast<double>(training->batch_size) * clock_.batches_per_step_;
     if (clock_.steps_per_epoch_ == 0 && training->batches > 0 && clock_.batches_per_step_ > 0) {
       clock_.steps_per_epoch_ = static_cast<double>(training->batches) / clock_.batches_per_step_;
@@ -398,6 +399,25 @@ std::vector<double> StepClock::ExpectedExamples() const {
       const double late = std::max(0.0, step - rest) * share;
       seen.push_back(std::min(all, (std::min<double>(step, rest) + late) * examples_per_step_));
     }
+  }
+  return seen;
+}
+
+std::vector<double> StepClock::ExpectedExamplesOfWorker() const {
+  const auto all = static_cast<double>(dataset_examples_);
+  const auto workers = static_cast<double>(loader_workers_);
+  const bool is_mixed = data_order_ == DataOrder::kShuffled || data_order_ == DataOrder::kDrawn;
+  if (all <= 0 || workers < 2 || examples_per_step_ <= 0 || steps_per_epoch_ <= 0 || !is_mixed) return {};
+  std::vector<double> seen = {0};
+  for (uint32_t step = 1; step <= step_count(); ++step) {
+    if (data_order_ == DataOrder::kDrawn) {
+      seen.push_back(all * -std::expm1(-step * examples_per_step_ / (workers * all)));
+      continue;
+    }
+    const double passes = step / steps_per_epoch_;
+    const double whole = std::floor(passes);
+    const double unseen = std::pow(1 - 1 / workers, whole) * (1 - (passes - whole) / workers);
+    seen.push_back(all * (1 - unseen));
   }
   return seen;
 }

@@ -143,6 +143,10 @@ class StepClock {
   // How many different examples were seen by the end of steps 0..steps, as far as the order of the data lets one
   // expect. Empty where the first pass brings one new example after the other: the passes say it all then.
   std::vector<double> ExpectedExamples() const;
+  // The same of one of the workers of the loader: a pass brings it its share of the data, and where each pass has
+  // another order, another share each time. Empty without workers that share the data.
+  std::vector<double> ExpectedExamplesOfWorker() const;
+  uint64_t loader_workers() const { return loader_workers_; }
   uint32_t skipped_steps() const;
   uint32_t skipped_batches() const { return skipped_batches_; }  // fetched in the training loop and not used
   uint32_t stream() const { return stream_; }                    // the thread that trains
@@ -171,6 +175,7 @@ class StepClock {
   double examples_per_step_ = 0;
   uint64_t dataset_examples_ = 0;
   DataOrder data_order_ = DataOrder::kUnknown;
+  uint64_t loader_workers_ = 0;
   uint32_t skipped_batches_ = 0;
   uint32_t stream_ = 0;
   double allocated_bytes_ = 0;

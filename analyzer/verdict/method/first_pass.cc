@@ -107,31 +107,61 @@ Verdict FillOrWarmup(const SurvivorWindow& window, const RetentionState& full,
   return verdict;
 }
 
-std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunContext& run) {
-  const size_t n = retained.size();
-  if (run.unique_seen.size() < n + 1) return std::nullopt;
-  const Values seen = Values(run.unique_seen).subspan(1, n);
+namespace {
+
+// How well the retained bytes follow the distinct examples, and how well the steps: root mean squares, as shares of
+// all bytes.
+struct ExampleFit {
+  double per_example = 0;
+  double error_of_examples = 0;
+  double error_of_steps = 0;
+};
+
+std::optional<ExampleFit> FitExamples(Values retained, Values seen) {
   const std::vector<double> sums = CumulativeSum(retained);
   double us = 0, uu = 0, ks = 0, kk = 0;
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = 0; i < sums.size(); ++i) {
     const double k = static_cast<double>(i + 1);
     us += seen[i] * sums[i];
     uu += seen[i] * seen[i];
     ks += k * sums[i];
     kk += k * k;
   }
-  if (uu <= 0) return std::nullopt;
-  const double per_example = us / uu;
+  if (uu <= 0 || sums.back() <= 0) return std::nullopt;
+  ExampleFit fit{.per_example = us / uu};
   const double per_step = ks / kk;
-  double error_examples = 0, error_steps = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const double k = static_cast<double>(i + 1);
-    error_examples += (sums[i] - per_example * seen[i]) * (sums[i] - per_example * seen[i]);
-    error_steps += (sums[i] - per_step * k) * (sums[i] - per_step * k);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const double by_examples = sums[i] - fit.per_example * seen[i];
+    const double by_steps = sums[i] - per_step * static_cast<double>(i + 1);
+    fit.error_of_examples += by_examples * by_examples;
+    fit.error_of_steps += by_steps * by_steps;
   }
-  error_examples = std::sqrt(error_examples / static_cast<double>(n)) / sums.back();
-  error_steps = std::sqrt(error_steps / static_cast<double>(n)) / sums.back();
-  if (error_examples >= kExampleError || error_examples >= 0.5 * error_steps) return std::nullopt;
+  const auto n = static_cast<double>(sums.size());
+  fit.error_of_examples = std::sqrt(fit.error_of_examples / n) / sums.back();
+  fit.error_of_steps = std::sqrt(fit.error_of_steps / n) / sums.back();
+  return fit;
+}
+
+}  // namespace
+
+bool ExcludesFillByExamples(Values retained, const series::RunContext& run) {
+  const size_t n = retained.size();
+  if (run.unique_seen.size() < n + 1) return true;
+  const Values seen = Values(run.unique_seen).subspan(1, n);
+  const bool has_new_examples = seen[n - 1] - seen[2 * n / 3] > 0.02 * seen[n - 1];
+  const std::optional<ExampleFit> fit = FitExamples(retained, seen);
+  return !has_new_examples || !fit || fit->error_of_steps < 0.5 * fit->error_of_examples;
+}
+
+std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunContext& run) {
+  const size_t n = retained.size();
+  if (run.unique_seen.size() < n + 1) return std::nullopt;
+  const Values seen = Values(run.unique_seen).subspan(1, n);
+  const std::optional<ExampleFit> fit = FitExamples(retained, seen);
+  if (!fit || fit->error_of_examples >= kExampleError || fit->error_of_examples >= 0.5 * fit->error_of_steps)
+    return std::nullopt;
+  const std::vector<double> sums = CumulativeSum(retained);
+  const double per_example = fit->per_example;
 
   // Spread of the bytes per example, from twelve parts of the run.
   std::vector<double> ratio, weight;

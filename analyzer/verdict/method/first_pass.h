@@ -18,6 +18,10 @@ Verdict FillOrWarmup(const SurvivorWindow& window, const RetentionState& full, c
 // otherwise or when the run has no such counter.
 std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunContext& run);
 
+// Whether the bytes follow the steps so much better than the distinct examples that no cache of the examples
+// explains them. True when the run has no such counter or it no longer rises: it explains nothing then.
+bool ExcludesFillByExamples(Values retained, const series::RunContext& run);
+
 // Linear and abrupt: the rate just before the stop is that of the first half.
 bool LooksLikeFill(Values retained, int last_step);
 

@@ -314,7 +314,13 @@ Verdict SiteJudge::JudgeRetained() {
   const int pass_end = epoch_ > 0 ? static_cast<int>(std::ceil(epoch_)) + 1 : 0;
   const int needed =
       epoch_ > 0 ? std::max(kPostPassSteps, static_cast<int>(std::ceil(kPostPassShare * epoch_))) : 0;
-  if (epoch_ > 0 && mature_ - pass_end >= needed) return JudgeAfterFirstPass(full, pass_end, std::move(base));
+  if (epoch_ > 0 && mature_ - pass_end >= needed) {
+    Verdict after = JudgeAfterFirstPass(full, pass_end, std::move(base));
+    if (!IsLeak(after.kind) || ExcludesFillByExamples(window.bytes, run_)) return after;
+    return Inconclusive(std::move(after), Reason::kFirstPass,
+                        "examples still come for the first time, and a cache of them is not excluded",
+                        epoch_);
+  }
   return JudgeDuringFirstPass(full, pass_end, needed, std::move(base));
 }
 

@@ -31,6 +31,17 @@ TEST(UnitsTest, EllipsisKeepsTheEndOfAPathAndWholeCharacters) {
   EXPECT_EQ(DisplayWidth(MiddleEllipsis("ééééééééééééé", 8)), 8);
 }
 
+TEST(UnitsTest, ALongSiteKeepsItsLine) {
+  EXPECT_EQ(SiteEllipsis("train.py:42 in main", 40), "train.py:42 in main");
+  EXPECT_EQ(SiteEllipsis("cow_list.py:17 in Captions.__init__.<locals>.<listcomp>", 36),
+            "cow_list.py:17 in Capti...<listcomp>");
+  EXPECT_EQ(SiteEllipsis("a_very_long_name_of_a_file.py:1234 in step", 30), "a_ve..._a_file.py:1234 in step");
+  EXPECT_EQ(SiteEllipsis("std::vector<int>::push_back(int const&) in train", 20), "std::...t&) in train");
+  for (int columns = 0; columns < 60; ++columns)
+    EXPECT_LE(DisplayWidth(SiteEllipsis("cow_list.py:17 in Captions.__init__.<locals>.<listcomp>", columns)),
+              columns);
+}
+
 TEST(UnitsTest, ControlCharactersDoNotReachTheTerminal) {
   EXPECT_EQ(Printable("a\x1b[31mb\nc\x07"), "a?[31mb?c?");
   EXPECT_EQ(Printable("\xc2\x9b"

@@ -183,5 +183,41 @@ TEST_F(SilentPatternsTest, K27ImagesThatAreDropped) {
   EXPECT_THAT(Matched(), Not(Contains("K27")));
 }
 
+TEST_F(SilentPatternsTest, K28APoolOfThreadsThatIsFilledOnce) {
+  run.counts.push_back(
+      {&series::LedgerSample::threads, [](int64_t step) { return std::min<double>(3 + step, 40); }});
+  EXPECT_THAT(Matched(), Not(Contains("K28")));
+}
+
+TEST_F(SilentPatternsTest, K28ThreadsThatComeAndGo) {
+  run.counts.push_back(
+      {&series::LedgerSample::threads, [](int64_t step) { return 4.0 + 30 * (step % 7 == 0); }});
+  EXPECT_THAT(Matched(), Not(Contains("K28")));
+}
+
+TEST_F(SilentPatternsTest, K29FilesThatAreClosed) {
+  const size_t file = run.AddSite({.name = "train.py:9", .frames = {"_buffered_init", "_io_BufferedWriter"}});
+  ChurnWithin(file, 60 * kMiB);
+  EXPECT_THAT(Matched(), Not(Contains("K29")));
+}
+
+TEST_F(SilentPatternsTest, K30FiguresThatAreClosed) {
+  const size_t plot = run.AddSite({.name = "train.py:9", .frames = {"subplots /v/matplotlib/pyplot.py"}});
+  ChurnWithin(plot, 60 * kMiB);
+  EXPECT_THAT(Matched(), Not(Contains("K30")));
+}
+
+TEST_F(SilentPatternsTest, K31OneWriterForTheRun) {
+  const size_t writer = run.AddSite({.name = "train.py:9", .frames = {"put event_file_writer.py"}});
+  run.Keep(writer, 1, 60 * kMiB);
+  EXPECT_THAT(Matched(), Not(Contains("K31")));
+}
+
+TEST_F(SilentPatternsTest, K32ErrorsThatAreHandled) {
+  const size_t error = run.AddSite({.name = "train.py:9", .frames = {"PyTraceBack_Here python3"}});
+  ChurnWithin(error, 60 * kMiB);
+  EXPECT_THAT(Matched(), Not(Contains("K32")));
+}
+
 }  // namespace
 }  // namespace plateau::verdict

@@ -39,6 +39,13 @@ class Scenario {
   std::function<double(int64_t step)> shared_bytes = [](int64_t) { return 0.0; };
   std::function<double(int64_t step)> own_bytes = [](int64_t) { return 4 * kMiB; };
 
+  // Threads or open files at the end of `step`.
+  struct Count {
+    double series::LedgerSample::*count;
+    std::function<double(int64_t step)> at;
+  };
+  std::vector<Count> counts;
+
   size_t AddSite(SiteInfo info) {
     input.site_info.push_back(std::move(info));
     return input.site_info.size() - 1;
@@ -130,6 +137,7 @@ class Scenario {
       sample.rss_shmem = shared_bytes(step);
       sample.own = own_bytes(step);
       sample.rss_anon = sample.allocator_held + sample.own + 100 * kMiB;
+      for (const Count& count : counts) sample.*count.count = count.at(step);
       input.ledger.push_back(sample);
     }
   }

@@ -136,6 +136,25 @@ TEST(PassesByLoaderTest, APassThatGoesOnFromACheckpoint) {
   EXPECT_EQ(clock.ExpectedExamples(), (std::vector<double>{0, 2, 4, 5, 6, 7, 8}));
 }
 
+TEST(PassesByLoaderTest, AWorkerSeesItsShareOfEachPass) {
+  Text loop;
+  loop.Describe('p', "loader batches=4 batch_size=2 examples=8 workers=2 order=shuffled");
+  loop.Add("pbspbspbspbsP");
+  loop.Describe('q', "loader batches=4 batch_size=2 examples=8 workers=2 order=shuffled");
+  loop.Add("qbsqbsqbsqbsQ");
+  const StepClock clock = loop.Clock();
+  EXPECT_EQ(clock.loader_workers(), 2u);
+  EXPECT_TRUE(clock.ExpectedExamples().empty());
+  EXPECT_EQ(clock.ExpectedExamplesOfWorker(), (std::vector<double>{0, 1, 2, 3, 4, 4.5, 5, 5.5, 6}));
+}
+
+TEST(PassesByLoaderTest, AWorkerWithAnOrderThatStaysSeesTheSameShareAgain) {
+  Text loop;
+  loop.Describe('p', "loader batches=2 batch_size=2 examples=4 workers=2 order=kept");
+  loop.Add("pbspbsP");
+  EXPECT_TRUE(loop.Clock().ExpectedExamplesOfWorker().empty());
+}
+
 TEST(PassesByLoaderTest, ABatchNowAndThenIsAnEvaluationEach) {
   EXPECT_EQ(ClockOfText("pbspbsepbspbsepbspbseP").evaluations().size(), 3u);
 }
