@@ -4,7 +4,7 @@
 
 #include "analyzer/base/status_macros.h"
 #include "analyzer/process/judge_process.h"
-#include "analyzer/process/symbols_ahead.h"
+#include "analyzer/process/names/symbols_ahead.h"
 
 namespace plateau::process {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "analyzer/process/site_path.h"
+#include "analyzer/process/names/site_path.h"
 #include "analyzer/process/started_threads.h"
 #include "analyzer/verdict/site_judging.h"
 

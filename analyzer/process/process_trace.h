@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "analyzer/process/frame_names.h"
-#include "analyzer/process/symbols_ahead.h"
+#include "analyzer/process/names/frame_names.h"
+#include "analyzer/process/names/symbols_ahead.h"
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/definitions/site_table.h"

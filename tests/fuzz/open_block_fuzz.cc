@@ -50,10 +50,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     switch (op % 10) {
       case 0:
       case 1:
-        was_written = writer.Alloc({address, b * 8u + 1, node > 1 ? c % node : 0u, false}, op & 16 ? tsc += c : 0);
+        was_written =
+            writer.Alloc({address, b * 8u + 1, node > 1 ? c % node : 0u, false}, op& 16 ? tsc += c : 0);
         break;
       case 2:
-        was_written = writer.Free({address - b * 16, false}, op & 16 ? tsc += c : 0);
+        was_written = writer.Free({address - b * 16, false}, op& 16 ? tsc += c : 0);
         break;
       case 3:
         was_written = writer.Node({node, node > 1 ? node - 1 - b % node : 0, c});
@@ -63,7 +64,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         was_written = writer.Time(tsc += b);
         break;
       case 5:
-        was_written = writer.Info("key", {reinterpret_cast<const char*>(data), static_cast<size_t>(end - data) < b ? 0u : b});
+        was_written = writer.Info(
+            "key", {reinterpret_cast<const char*>(data), static_cast<size_t>(end - data) < b ? 0u : b});
         break;
       case 6:
         was_written = writer.AllocIn({address, b, c}, tsc += a);

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/base/whole_number.h"
-#include "analyzer/process/frame_names.h"
+#include "analyzer/process/names/frame_names.h"
 #include "analyzer/report/units.h"
 
 namespace plateau::report {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/process/site_path.h"
+#include "analyzer/process/names/site_path.h"
 #include "analyzer/report/builder/row_order.h"
 
 namespace plateau::report {

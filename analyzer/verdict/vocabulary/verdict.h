@@ -103,7 +103,7 @@ struct Evidence {
   std::optional<double> slack_bytes;
   std::optional<double> sites_growth_bytes_per_step;     // of all sites together
   std::optional<double> resident_growth_bytes_per_step;  // of the process, when a forecast is made from it
-  std::optional<double> reserved_bytes;  // the size of what is being filled, allocated before
+  std::optional<double> reserved_bytes;                  // the size of what is being filled, allocated before
   std::optional<double> worker_private_growth_bytes;
   std::optional<double> worker_heap_growth_bytes;
   std::optional<double> worker_bound_bytes;

@@ -1,4 +1,4 @@
-#include "analyzer/process/symbols_ahead.h"
+#include "analyzer/process/names/symbols_ahead.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "analyzer/process/frame_names.h"
+#include "analyzer/process/names/frame_names.h"
 
 #include <iterator>
 #include <utility>

@@ -3,8 +3,8 @@
 //
 //   malloc < default_collate (collate.py:180) < Trainer.train (trainer.py:42) < main (train.py:9)
 //                             ^ the library line                                 ^ the site
-#ifndef PLATEAU_ANALYZER_PROCESS_SITE_PATH_H_
-#define PLATEAU_ANALYZER_PROCESS_SITE_PATH_H_
+#ifndef PLATEAU_ANALYZER_PROCESS_NAMES_SITE_PATH_H_
+#define PLATEAU_ANALYZER_PROCESS_NAMES_SITE_PATH_H_
 
 #include <vector>
 
@@ -25,4 +25,4 @@ SitePath PathToAllocation(const std::vector<const symbols::Frame*>& stack, const
 
 }  // namespace plateau::process
 
-#endif  // PLATEAU_ANALYZER_PROCESS_SITE_PATH_H_
+#endif  // PLATEAU_ANALYZER_PROCESS_NAMES_SITE_PATH_H_

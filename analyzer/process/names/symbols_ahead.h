@@ -1,6 +1,6 @@
 // Reads symbols that a report will need on threads of its own, while the trace is still being read.
-#ifndef PLATEAU_ANALYZER_PROCESS_SYMBOLS_AHEAD_H_
-#define PLATEAU_ANALYZER_PROCESS_SYMBOLS_AHEAD_H_
+#ifndef PLATEAU_ANALYZER_PROCESS_NAMES_SYMBOLS_AHEAD_H_
+#define PLATEAU_ANALYZER_PROCESS_NAMES_SYMBOLS_AHEAD_H_
 
 #include <thread>
 #include <vector>
@@ -28,4 +28,4 @@ class SymbolsAhead {
 
 }  // namespace plateau::process
 
-#endif  // PLATEAU_ANALYZER_PROCESS_SYMBOLS_AHEAD_H_
+#endif  // PLATEAU_ANALYZER_PROCESS_NAMES_SYMBOLS_AHEAD_H_

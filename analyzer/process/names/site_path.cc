@@ -1,4 +1,4 @@
-#include "analyzer/process/site_path.h"
+#include "analyzer/process/names/site_path.h"
 
 #include "absl/strings/match.h"
 #include "analyzer/replay/definitions/generated_code.h"

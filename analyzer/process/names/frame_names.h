@@ -2,15 +2,15 @@
 //
 // Asks the symbolizer when a location is first needed and remembers the answer. What has no symbol is called
 // "module+0xoffset". Not thread-safe.
-#ifndef PLATEAU_ANALYZER_PROCESS_FRAME_NAMES_H_
-#define PLATEAU_ANALYZER_PROCESS_FRAME_NAMES_H_
+#ifndef PLATEAU_ANALYZER_PROCESS_NAMES_FRAME_NAMES_H_
+#define PLATEAU_ANALYZER_PROCESS_NAMES_FRAME_NAMES_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "analyzer/process/notebook_cells.h"
+#include "analyzer/process/names/notebook_cells.h"
 #include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/symbols/frame.h"
 #include "analyzer/symbols/symbolizer.h"
@@ -50,4 +50,4 @@ std::string SiteTitle(const Frame& frame);
 
 }  // namespace plateau::process
 
-#endif  // PLATEAU_ANALYZER_PROCESS_FRAME_NAMES_H_
+#endif  // PLATEAU_ANALYZER_PROCESS_NAMES_FRAME_NAMES_H_

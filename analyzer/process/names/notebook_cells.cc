@@ -1,4 +1,4 @@
-#include "analyzer/process/notebook_cells.h"
+#include "analyzer/process/names/notebook_cells.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"

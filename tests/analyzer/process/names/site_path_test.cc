@@ -1,4 +1,4 @@
-#include "analyzer/process/site_path.h"
+#include "analyzer/process/names/site_path.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 //
 // The start-up hook notes each cell when it is compiled: a NOTE mark "cell NAME\nTEXT" with the number as its
 // value. IPython without the hook has the number in the name, "<ipython-input-7-2f3a>", and no text.
-#ifndef PLATEAU_ANALYZER_PROCESS_NOTEBOOK_CELLS_H_
-#define PLATEAU_ANALYZER_PROCESS_NOTEBOOK_CELLS_H_
+#ifndef PLATEAU_ANALYZER_PROCESS_NAMES_NOTEBOOK_CELLS_H_
+#define PLATEAU_ANALYZER_PROCESS_NAMES_NOTEBOOK_CELLS_H_
 
 #include <string>
 #include <utility>
@@ -31,4 +31,4 @@ class NotebookCells {
 
 }  // namespace plateau::process
 
-#endif  // PLATEAU_ANALYZER_PROCESS_NOTEBOOK_CELLS_H_
+#endif  // PLATEAU_ANALYZER_PROCESS_NAMES_NOTEBOOK_CELLS_H_
