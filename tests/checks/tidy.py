@@ -3,7 +3,7 @@
 
     tests/checks/tidy.py --build build/ci --all          every source file of preload/ and analyzer/: about 4 s of a core each
     tests/checks/tidy.py --build build/ci --changed REV  those that changed since REV, or include a header that did
-    tests/checks/tidy.py --build build/ci --newest 6     the six that were committed last: what the test does
+    tests/checks/tidy.py --build build/ci --newest 6     the six that were committed last
     tests/checks/tidy.py --build build/ci FILE...
 
 A file that passed is not looked at again while it, the headers of ours that it includes, the configuration and clang-tidy stay
