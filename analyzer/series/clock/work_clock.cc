@@ -123,6 +123,10 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
   if (loop && loop->has_all_rounds) {
     if (std::optional<WorkClock> rounds = ClockOfLoop(*allocations.loops(), *loop)) {
       rounds->allocated_bytes = window.allocated_bytes;
+      // The rest of the last round of a native program.
+      const bool has_rest = !end.exit_time && window.end > rounds->end;
+      if (has_rest && window.end - rounds->end <= last.short_while)
+        rounds->end = rounds->ends.back() = window.end;
       return *rounds;
     }
   }

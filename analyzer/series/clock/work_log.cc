@@ -83,8 +83,11 @@ uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const Wo
     if (work.counted < kMostOfIt * whole || !is_little || work.last_tsc <= begin) break;
     chosen = std::min(chosen, work.last_tsc);
   }
-  // The same of the loop.
-  const bool ends_with_loop = end.loop_end > begin && end.loop_end < chosen &&
+  // The same of the loop. A native program that does not free what it held has no end that would hide it: what
+  // its last round still does counts.
+  const bool takes_itself_down =
+      end.exit_time.has_value() || frees_at_the_end_ >= static_cast<int64_t>(kFewRecords);
+  const bool ends_with_loop = takes_itself_down && end.loop_end > begin && end.loop_end < chosen &&
                               chosen - end.loop_end <= short_while &&
                               counted_at_end - PointAt(end.loop_end).counted <= kHardlyAnything * whole;
   return ends_with_loop ? end.loop_end : chosen;
