@@ -80,7 +80,7 @@ TEST(Threads, LoaderLocksAndHooksDoNotWaitForEachOther) {
 TEST(Threads, LedgerIsSampledEverySecond) {
   TracedRun run = RunTraced({Program("loader_locks"), "3300"}, {.mode = "default"});
   const TraceContent trace = ReadTrace(run.traces.at(0));
-  int samples = 0, allocator = 0;
+  int samples = 0, allocator = 0, host = 0;
   uint64_t first_tsc = 0, last_tsc = 0;
   for (const TracedEvent& event : trace.events) {
     if (event.record.kind != RecordKind::kLedger) continue;
@@ -93,10 +93,12 @@ TEST(Threads, LedgerIsSampledEverySecond) {
     }
     EXPECT_GT(fields[trace::LedgerField::kRssAnonBytes], 0u);
     EXPECT_GT(fields[trace::LedgerField::kRssFileBytes], 0u);
-    EXPECT_GT(fields[trace::LedgerField::kHostLimitBytes], 0u);
+    if (fields[trace::LedgerField::kHostLimitBytes] > 0) ++host;
     EXPECT_GT(fields[trace::LedgerField::kOwnBytes], 0u);
     if (fields.count(trace::LedgerField::kAllocatorArenaBytes)) ++allocator;
   }
+  // The machine is asked at most once a second, and always at the end.
+  EXPECT_GE(host, 2);
   // One at the start, one at the end, and one a second between them, by the trace's own clock: on a busy
   // machine a run takes longer and a reading comes late, but no more of them come.
   const double seconds = static_cast<double>(last_tsc - first_tsc) * trace.seconds_per_tick;
