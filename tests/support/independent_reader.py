@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads a trace file as docs/trace-format.md describes it, and prints its records as `plateau dump` does.
 
-Written from that page alone and sharing no code with Plateau: what this reader and `plateau dump` both print is what the
+Written after that page and sharing no code with Plateau: what this reader and `plateau dump` both print is what the
 page says. When the two differ, either the page or the program is wrong. Raw and packed files, whole ones and those of
 a killed process; damage ends the program with a message instead of being repaired.
 
