@@ -30,7 +30,11 @@ class PatternsTest : public testing::Test {
     std::set<std::string> ids;
     for (const PatternMatch& match : analysis.patterns) {
       EXPECT_FALSE(match.evidence.empty());
-      EXPECT_GE(match.bytes, 0);
+      // Threads and files that pile up are counted; their bytes may be none.
+      const std::string id = match.pattern->id;
+      if (id != "K28" && id != "K29") {
+        EXPECT_GT(match.bytes, 0) << id;
+      }
       ids.insert(match.pattern->id);
     }
     return ids;
