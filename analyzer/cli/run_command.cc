@@ -19,6 +19,7 @@
 #include "analyzer/base/status_macros.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/launch/directory_name.h"
 #include "analyzer/cli/launch/launch.h"
 #include "analyzer/cli/launch/recorded_time.h"
 #include "analyzer/cli/launch/target.h"
@@ -102,7 +103,7 @@ absl::Status MakeRoomIn(const Arguments& arguments, const std::string& directory
 
 // "plateau-train-20260131-120000"; a number is added when it is taken.
 absl::StatusOr<std::string> MakeRecordingDirectory(const Arguments& arguments) {
-  std::string directory = arguments.Value("out");
+  std::string directory = ExpandDirectoryName(arguments.Value("out"));
   const bool is_chosen = !directory.empty();
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
   if (!is_chosen) {
@@ -159,7 +160,7 @@ bool HasCudaDriver() {
 absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::string& directory) {
   Launch launch;
   launch.program = arguments.program();
-  launch.environment.emplace_back("PLATEAU_OUT", directory);
+  launch.environment.emplace_back("PLATEAU_OUT", DirectoryPattern(directory));
   for (const Passed& passed : kPassed) {
     if (!arguments.Has(passed.option)) continue;
     std::string value = passed.value != nullptr ? passed.value : arguments.Value(passed.option);

@@ -8,6 +8,7 @@
 #include "preload/base/clock.h"
 #include "preload/base/options.h"
 #include "preload/base/system_call.h"
+#include "preload/ledger/job_identity.h"
 #include "preload/ledger/secrets.h"
 
 extern "C" char** environ;
@@ -19,45 +20,19 @@ constexpr std::string_view kVersion = PLATEAU_VERSION;
 constexpr std::string_view kFollow = "PLATEAU_FOLLOW=";
 constexpr std::string_view kOut = "PLATEAU_OUT=";
 
-// Which process of a job this is, by launcher. The first that is set names the rank.
-constexpr const char* kRankVariables[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
-                                          "LOCAL_RANK"};
-
-// Recorded as env:NAME when set: ranks, and what changes how memory behaves.
-constexpr const char* kVariables[] = {"RANK",
-                                      "LOCAL_RANK",
-                                      "WORLD_SIZE",
-                                      "LOCAL_WORLD_SIZE",
-                                      "GROUP_RANK",
-                                      "OMPI_COMM_WORLD_RANK",
-                                      "OMPI_COMM_WORLD_LOCAL_RANK",
-                                      "OMPI_COMM_WORLD_SIZE",
-                                      "PMI_RANK",
-                                      "PMI_SIZE",
-                                      "SLURM_PROCID",
-                                      "SLURM_LOCALID",
-                                      "SLURM_NTASKS",
-                                      "PYTHONMALLOC",
-                                      "PYTHONMALLOCSTATS",
-                                      "PYTORCH_CUDA_ALLOC_CONF",
-                                      "PYTORCH_ALLOC_CONF",
-                                      "PYTORCH_HIP_ALLOC_CONF",
-                                      "PYTORCH_NO_CUDA_MEMORY_CACHING",
-                                      "CUDA_VISIBLE_DEVICES",
-                                      "OMP_NUM_THREADS",
-                                      "MKL_NUM_THREADS",
-                                      "GLIBC_TUNABLES",
-                                      "LD_PRELOAD"};
+// Recorded as env:NAME when set, beside those of launchers: what changes how memory behaves.
+constexpr const char* kMemoryVariables[] = {"PYTHONMALLOC",
+                                            "PYTHONMALLOCSTATS",
+                                            "PYTORCH_CUDA_ALLOC_CONF",
+                                            "PYTORCH_ALLOC_CONF",
+                                            "PYTORCH_HIP_ALLOC_CONF",
+                                            "PYTORCH_NO_CUDA_MEMORY_CACHING",
+                                            "CUDA_VISIBLE_DEVICES",
+                                            "OMP_NUM_THREADS",
+                                            "MKL_NUM_THREADS",
+                                            "GLIBC_TUNABLES",
+                                            "LD_PRELOAD"};
 constexpr std::string_view kVariablePrefixes[] = {"MALLOC_", "PLATEAU_"};
-
-const char* Variable(std::string_view name) {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (std::strncmp(*entry, name.data(), name.size()) == 0 && (*entry)[name.size()] == '=') {
-      return *entry + name.size() + 1;
-    }
-  }
-  return nullptr;
-}
 
 void PutNumber(const InfoSink& sink, std::string_view key, uint64_t value) {
   FixedText<24> text;
@@ -80,15 +55,18 @@ void PutLink(const InfoSink& sink, std::string_view key, const char* link) {
   if (size > 0) sink.put(sink.context, key, {g_text, static_cast<size_t>(size)});
 }
 
+void PutVariable(const InfoSink& sink, const char* name) {
+  const char* value = EnvironmentVariable(name);
+  if (value == nullptr) return;
+  FixedText<128> key;
+  key << "env:" << name;
+  sink.put(sink.context, key.view(), Shown(name, value));
+}
+
 void PutEnvironment(const InfoSink& sink) {
   FixedText<128> key;
-  for (const char* name : kVariables) {
-    if (const char* value = Variable(name)) {
-      key.Clear();
-      key << "env:" << name;
-      sink.put(sink.context, key.view(), Shown(name, value));
-    }
-  }
+  for (size_t i = 0; i < kJobVariableCount; ++i) PutVariable(sink, kJobVariables[i]);
+  for (const char* name : kMemoryVariables) PutVariable(sink, name);
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     for (std::string_view prefix : kVariablePrefixes) {
@@ -99,6 +77,13 @@ void PutEnvironment(const InfoSink& sink) {
       sink.put(sink.context, key.view(), Shown(text.substr(0, equals), text.substr(equals + 1)));
     }
   }
+}
+
+void PutJobIdentity(const InfoSink& sink) {
+  if (const char* rank = RankOfProcess()) sink.put(sink.context, "rank", Shown("rank", rank));
+  if (const char* job = JobOfProcess()) sink.put(sink.context, "job", Shown("job", job));
+  if (const HostName host = ReadHostName(); host.size() > 0) sink.put(sink.context, "host", host.view());
+  if (const PodUid pod = ReadPodUid(); pod.size() > 0) sink.put(sink.context, "pod", pod.view());
 }
 
 // `arguments` are separated by zeros.
@@ -144,7 +129,11 @@ void PinDirectory(char** environment) {
     const char* value = *entry + kOut.size();
     const long size = sys::Call(SYS_getcwd, sys::Arg(g_text), sizeof(g_text));
     if (value[0] == '/' || value[0] == 0 || size <= 1) return;
-    replacement << kOut << g_text << "/" << value;
+    replacement.Clear();
+    replacement << kOut;
+    for (const char* c = g_text; *c != 0; ++c)
+      replacement << (*c == '%' ? "%" : "") << *c;  // see ExpandDirectory()
+    replacement << "/" << value;
     if (replacement.size() + 1 < 4096) *entry = const_cast<char*>(replacement.c_str());
     return;
   }
@@ -168,12 +157,7 @@ void DescribeProcess(bool is_forked_child, const InfoSink& sink) {
   sink.put(sink.context, "cmdline", {arguments, size});
   sink.put(sink.context, "role", role);
   PutNumber(sink, "parent", static_cast<uint64_t>(sys::Call(SYS_getppid)));
-  for (const char* name : kRankVariables) {
-    if (const char* value = Variable(name)) {
-      sink.put(sink.context, "rank", value);
-      break;
-    }
-  }
+  PutJobIdentity(sink);
   utsname system;
   if (!sys::Failed(sys::Call(SYS_uname, sys::Arg(&system)))) sink.put(sink.context, "kernel", system.release);
   uint64_t cpus[128] = {};

@@ -28,7 +28,8 @@ struct InfoSink {
   void (*put)(void* context, std::string_view key, std::string_view value);
 };
 
-// Says exe, cmdline, cwd, parent, role, rank, and the environment that changes how memory behaves.
+// Says exe, cmdline, cwd, parent, role, its place in a job (job_identity.h), and the environment that changes how
+// memory behaves.
 void DescribeProcess(bool is_forked_child, const InfoSink& sink);
 
 }  // namespace plateau

@@ -12,6 +12,7 @@
 #include "preload/base/raw_log.h"
 #include "preload/base/system_call.h"
 #include "preload/base/system_filter.h"
+#include "preload/ledger/job_identity.h"
 #include "preload/trace/encoder.h"
 
 namespace plateau {
@@ -112,9 +113,11 @@ bool TraceSink::Open(const Options& options, std::string_view program) {
 }
 
 bool TraceSink::CreateFile(const Options& options, std::string_view program) {
-  static constinit FixedText<4096> path;
+  static constinit FixedText<4096> path, directory;
   path.Clear();
-  if (!AbsolutePath(options.out.c_str(), &path)) {
+  directory.Clear();
+  ExpandDirectory(options.out.c_str(), &directory);
+  if (!AbsolutePath(directory.c_str(), &path)) {
     Fail("cannot find the recording directory", ENAMETOOLONG);
     return false;
   }

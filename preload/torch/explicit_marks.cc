@@ -68,3 +68,12 @@ PLATEAU_EXPORT void plateau_site_mark(int kind, uint64_t value, const char* name
       return;
   }
 }
+
+// Not public either: what Python learns about the place of this process in its job, "job:rank" and others that begin so.
+PLATEAU_EXPORT void plateau_site_info(const char* key, const char* value) {
+  if (key == nullptr || value == nullptr || strncmp(key, "job:", 4) != 0) return;
+  const int saved_errno = errno;
+  plateau::RecordInfo({key, strnlen(key, plateau::kMaxNameBytes)},
+                      {value, strnlen(value, plateau::kMaxNameBytes)});
+  errno = saved_errno;
+}

@@ -8,6 +8,7 @@ imported,
   - the end of each optimizer step, which counts only where torch's ranges cannot be heard,
   - checkpoints in the format of safetensors,
   - where Lightning checks its validation loop before it trains, which is no evaluation,
+  - the rank of this process and the groups it is in, when torch.distributed is told,
   - the number and the text of each cell of a notebook, which has no file to read it from,
 and for frameworks that have no such ranges, where their steps end: rounds of boosting of XGBoost and LightGBM, batches, epochs and
 evaluations of Keras.
@@ -79,6 +80,60 @@ def _find_mark():
         return mark
     except (ImportError, OSError, AttributeError):
         return None
+
+
+def _find_info():
+    """The function of libplateau.so that takes what is known of this process's place in its job, or None."""
+    try:
+        import ctypes
+
+        info = ctypes.CDLL(None).plateau_site_info
+        info.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+        info.restype = None
+        return info
+    except (ImportError, OSError, AttributeError):
+        return None
+
+
+def _then(module, function, tell):
+    """Calls tell(result, info) after each call of a function of a module that returns."""
+    import functools
+
+    real, info = getattr(module, function, None), _find_info()
+    if real is None or info is None:
+        return
+
+    @functools.wraps(real)
+    def wrapper(*args, **kwargs):
+        result = real(*args, **kwargs)
+        try:
+            tell(result, info)
+        except Exception:  # another version than expected: the program must not notice
+            pass
+        return result
+
+    setattr(module, function, wrapper)
+
+
+def _watch_ranks(module, mark):
+    """Ranks that no variable of the environment tells: mp.spawn passes them as an argument."""
+    def tell(_, info):
+        info(b"job:rank", b"%d" % module.get_rank())
+        info(b"job:world", b"%d" % module.get_world_size())
+
+    _then(module, "init_process_group", tell)
+
+
+def _watch_meshes(module, mark):
+    """The groups of data, tensor and pipeline parallelism, as a mesh of devices names them."""
+    def tell(mesh, info):
+        place, sizes = mesh.get_coordinate(), tuple(mesh.mesh.shape)
+        names = mesh.mesh_dim_names or ["dim%d" % i for i in range(len(sizes))]
+        if place is not None:
+            words = ["%s=%d/%d" % (name, index, size) for name, index, size in zip(names, place, sizes)]
+            info(b"job:group", " ".join(words).encode())
+
+    _then(module, "init_device_mesh", tell)
 
 
 def _watch_optimizers(module, mark):
@@ -307,6 +362,8 @@ def _watch_sanity_check(module, mark):
 
 _WATCHED = {
     "IPython.core.compilerop": _watch_cells,
+    "torch.distributed.distributed_c10d": _watch_ranks,
+    "torch.distributed.device_mesh": _watch_meshes,
     "torch.optim.optimizer": _watch_optimizers,
     "torch.utils.data.dataloader": _watch_loaders,
     "torch.nn.modules.module": _watch_modes,

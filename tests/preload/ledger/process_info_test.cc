@@ -1,6 +1,7 @@
 #include "preload/ledger/process_info.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -46,6 +47,17 @@ TEST(ProcessInfoTest, TheFirstLauncherVariableNamesTheRank) {
   unsetenv("LOCAL_RANK");
 }
 
+TEST(ProcessInfoTest, SaysWhichPartOfAJobThisIs) {
+  setenv("TORCHELASTIC_RESTART_COUNT", "2", 1);
+  setenv("SLURM_JOB_ID", "4711", 1);
+  const Infos infos = Describe(false);
+  EXPECT_EQ(infos.at("job"), "4711");
+  EXPECT_EQ(infos.at("env:TORCHELASTIC_RESTART_COUNT"), "2");
+  EXPECT_FALSE(infos.at("host").empty());
+  unsetenv("TORCHELASTIC_RESTART_COUNT");
+  unsetenv("SLURM_JOB_ID");
+}
+
 TEST(ProcessInfoTest, VariablesThatChangeMemoryAreRecordedAndOthersAreNot) {
   setenv("MALLOC_ARENA_MAX", "2", 1);
   setenv("PLATEAU_TEST_VARIABLE", "x", 1);
@@ -74,6 +86,14 @@ TEST(ProcessInfoTest, ARelativeDirectoryIsPinnedToWhereTheProcessStarted) {
   char* here = get_current_dir_name();
   EXPECT_EQ(std::string(environment[0]), std::string("PLATEAU_OUT=") + here + "/rec");
   free(here);
+  ASSERT_EQ(mkdir("100%here", 0700), 0);
+  ASSERT_EQ(chdir("100%here"), 0);
+  char there[] = "PLATEAU_OUT=%h";
+  char* below[] = {there, nullptr};
+  PinDirectory(below);
+  EXPECT_TRUE(std::string(below[0]).ends_with("/100%%here/%h")) << below[0];
+  ASSERT_EQ(chdir(".."), 0);
+  rmdir("100%here");
   char absolute[] = "PLATEAU_OUT=/tmp/rec";
   char* unchanged[] = {absolute, nullptr};
   PinDirectory(unchanged);

@@ -41,6 +41,7 @@ def run(code, flags=(), site=SITE, preload=True, more_path=(), cwd=None):
         if os.path.exists(marks):
             with open(marks) as file:
                 lines = file.read().splitlines()
+        run.infos = dict(line.split(" ", 2)[1:] for line in lines if line.startswith("I job:"))
         return done, [line.split(" ", 6) for line in lines if line.startswith("M")]
 
 
@@ -68,6 +69,19 @@ class SiteHookTest(unittest.TestCase):
         done, marks = run(code)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([m[6] for m in of_hook(marks, 1)], ["Mine"] * 6)
+
+    def test_a_rank_that_only_torch_knows_is_told(self):
+        code = """
+import os, torch.distributed as dist
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+    os.environ.pop(name, None)
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+print(dist.get_rank(), dist.init_process_group.__name__)
+"""
+        done, _ = run(code)
+        self.assertEqual(done.stdout.split(), ["0", "init_process_group"], done.stderr)
+        self.assertEqual(run.infos, {"job:rank": "0", "job:world": "1"})
 
     def test_isolated_interpreters_do_not_see_it(self):
         for flags in (["-I"], ["-E"], ["-S"]):
