@@ -14,19 +14,27 @@ namespace {
 using series::ProcessSeries;
 using series::RunContext;
 
-// Slope of the last two thirds, and whether it is above zero, worth `material` bytes and still there at the end.
+// Slope of the last two thirds of the steps, and whether it is above zero, worth `material` bytes and still there at
+// the end.
 struct LateSlope {
   Slope slope;
   bool grows = false;
 };
 
+// The first sample behind `share` of the run's steps, or an earlier one where fewer than a slope needs would be left:
+// a quick run has few samples, and their distances in steps vary.
+size_t LateBegin(Values step, double share) {
+  const double from = step.front() + share * (step.back() - step.front());
+  const size_t begin = std::lower_bound(step.begin(), step.end(), from) - step.begin();
+  return std::min(begin, step.size() - std::min(step.size(), kMinSlopeSamples));
+}
+
 LateSlope LateSlopeOf(Values step, Values bytes, double material) {
   LateSlope late;
-  const size_t n = step.size();
-  const size_t third = n / 3;
+  const size_t third = LateBegin(step, 1.0 / 3);
   late.slope = RobustSlope(step.subspan(third), bytes.subspan(third));
   const double gain = late.slope.value * (step.back() - step[third]);
-  const size_t last = 2 * n / 3;
+  const size_t last = LateBegin(step, 2.0 / 3);
   const Slope last_third = RobustSlope(step.subspan(last), bytes.subspan(last));
   const bool ending = last_third.high < kStillGrowingShare * late.slope.value;
   late.grows = late.slope.low > 0 && gain > material && !ending;

@@ -142,7 +142,7 @@ double SumOfSquares(Values x) {
 Slope RobustSlope(Values t, Values y) {
   const size_t n = t.size();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (n < 4) return {0, -kInfinity, kInfinity, kInfinity};
+  if (n < kMinSlopeSamples) return {0, -kInfinity, kInfinity, kInfinity};
   const Line line = FitLine(t, y);
   std::vector<double> u(n);
   for (size_t i = 0; i < n; ++i) u[i] = line.centred_t[i] * line.residuals[i];

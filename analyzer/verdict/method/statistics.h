@@ -50,7 +50,11 @@ struct Slope {
   double standard_error = 0;
 };
 
-// Least-squares slope whose variance is the larger of Newey-West's and that of AR(1) residuals.
+// Fewer points than these have no spread.
+inline constexpr size_t kMinSlopeSamples = 4;
+
+// Least-squares slope whose variance is the larger of Newey-West's and that of AR(1) residuals. Of fewer than
+// kMinSlopeSamples points nothing is known: the interval is infinite.
 Slope RobustSlope(Values t, Values y);
 
 // Least-squares slope for a handful of independent samples.
