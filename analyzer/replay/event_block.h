@@ -92,8 +92,11 @@ class alignas(128) EventBlock {
   const trace::Record& RecordOf(const Event& event) const { return records_[event.bytes]; }
   // `event`, at stamp number `stamp`, did not happen after this time.
   uint64_t LatestTime(const Event& event, size_t stamp) const {
-    if (!(event.flags & kEventTimed)) ++stamp;
-    if (stamp < stamps_.size()) return stamps_[stamp].tsc;
+    return event.flags & kEventTimed ? stamps_[stamp].tsc : TimeAfter(stamp);
+  }
+  // What follows stamp number `stamp` up to the next one did not happen after this time.
+  uint64_t TimeAfter(size_t stamp) const {
+    if (stamp + 1 < stamps_.size()) return stamps_[stamp + 1].tsc;
     return last_tsc_ != 0 ? last_tsc_ : UINT64_MAX;
   }
 

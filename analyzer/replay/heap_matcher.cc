@@ -8,6 +8,9 @@ namespace {
 
 using trace::RecordKind;
 
+// Ticks between two stamps of a thread from which on it is taken to have slept: some tenths of a millisecond.
+constexpr uint64_t kSleptTicks = 1 << 20;
+
 constexpr uint64_t Number(RecordKind kind) { return static_cast<uint64_t>(kind); }
 
 }  // namespace
@@ -192,7 +195,13 @@ void HeapMatcher::AllocOfAnySize(const Event& e) {
 
 void HeapMatcher::NoteUnknownFree(const Event& e) {
   ++totals_.unknown_frees;
-  if (is_multi_stream_) waiting_.Add(e.address, block_->stream(), now_, LatestTime(e));
+  if (!is_multi_stream_) return;
+  OwedFrees::Owed waits{LatestTime(e), block_->stream()};
+  // Of two frees for one object the one that may be later belongs to a later object, and waits for it.
+  if (!early_.empty()) {
+    if (const auto later = early_.TakeLater(e.address, waits.stream, waits.latest)) waits = *later;
+  }
+  waiting_.Add(e.address, waits.stream, now_, waits.latest);
 }
 
 // A free of an object that may be doomed: the one that waited ends it, this one may still find a later one.
@@ -344,6 +353,7 @@ void HeapMatcher::Match(const EventRun& run) {
     now_ = stamps[stamp_].tsc;
     const size_t end = stamp_ + 1 < stamps.size() ? std::min(stamps[stamp_ + 1].event, run.end) : run.end;
     if (is_multi_stream_) {
+      is_uncertain_ = block_->TimeAfter(stamp_) - now_ > kSleptTicks;
       MatchAll<true>(events + i, events + end, events + block_->size());
     } else {
       MatchAll<false>(events + i, events + end, events + block_->size());

@@ -152,6 +152,8 @@ class HeapMatcher {
       NoteUnknownFree(event);
     } else if (kMany && IsDoomed(*spot.object)) [[unlikely]] {
       QueueFree(event);
+    } else if (kMany && is_uncertain_) [[unlikely]] {
+      early_.Add(event.address, block_->stream(), now_, LatestTime(event));
     }
     return spot;
   }
@@ -217,6 +219,7 @@ class HeapMatcher {
   std::map<uint32_t, Limbo> limbo_;                   // by stream
   OwedFrees late_;                                    // frees still to come, whose objects have ended already
   OwedFrees waiting_;                                 // frees that came before their allocations
+  OwedFrees early_;                                   // frees that ended an object and may be of a later one
   std::priority_queue<Doomed, std::vector<Doomed>, std::greater<>> doomed_;
   const bool is_multi_stream_;
   FoldedTotals folded_;
@@ -234,6 +237,7 @@ class HeapMatcher {
   const EventBlock* block_ = nullptr;
   size_t stamp_ = 0;
   uint64_t now_ = 0;
+  bool is_uncertain_ = false;  // the thread took so long to its next stamp that it may have slept in between
 };
 
 }  // namespace plateau::replay

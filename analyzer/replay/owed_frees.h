@@ -1,7 +1,8 @@
 // Frees whose place in the order of their address is not where the merge met them.
 //
-// Two lists use it: frees that are still to come though their object had to end already, and frees that came
-// before the allocation they belong to. An entry is good until the latest time at which the event that made
+// Three lists use it: frees that are still to come though their object had to end already, frees that came
+// before the allocation they belong to, and frees that ended an object though they may be much later than it.
+// An entry is good until the latest time at which the event that made
 // it may have happened, and never matches an event of its own stream, whose order is certain. Of several for
 // one address the one with the earliest time is taken: the others have more chances left. Bounded: when too
 // many wait, those out of date go first, then all.
@@ -44,6 +45,24 @@ class OwedFrees {
     return std::nullopt;
   }
 
+  struct Owed {
+    uint64_t latest;
+    uint32_t stream;
+  };
+
+  // Takes one of another stream that may have happened after `latest`, the last of several.
+  std::optional<Owed> TakeLater(uint64_t address, uint32_t stream, uint64_t latest) {
+    const auto found = by_address_.find(address);
+    if (found == by_address_.end()) return std::nullopt;
+    const Entries& entries = found->second;
+    const auto it = std::find_if(entries.rbegin(), entries.rend(),
+                                 [stream](const Owed& owed) { return owed.stream != stream; });
+    if (it == entries.rend() || it->latest <= latest) return std::nullopt;
+    const Owed taken = *it;
+    Take(address, taken.latest);
+    return taken;
+  }
+
   // Takes one that is good at this time.
   bool Consume(uint64_t address, uint32_t stream, uint64_t now) {
     return GoodUntil(address, stream, now).has_value() &&
@@ -63,10 +82,6 @@ class OwedFrees {
   static constexpr size_t kMaxAddresses = 1 << 16;
   static constexpr size_t kMostOfAnAddress = 64;  // of more the earliest are forgotten
 
-  struct Owed {
-    uint64_t latest;
-    uint32_t stream;
-  };
   using Entries = absl::InlinedVector<Owed, 1>;  // by time
 
   template <typename Predicate>

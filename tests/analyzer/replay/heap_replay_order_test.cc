@@ -76,6 +76,28 @@ stream 1
   EXPECT_EQ(r.stacks[0].live_bytes + r.stacks[1].live_bytes + r.stacks[2].live_bytes, 48);
 }
 
+// Thread 2 slept before its free, while the address had two lives: thread 3 ended the first, so thread 2 the second.
+TEST(HeapReplayOrderTest, FreeWithALongUncertainTimeLeavesTheEarlierObjectToItsOwnFree) {
+  const Replayed r = Replay(R"(
+stream 1
+@100 alloc address=0x1000 bytes=10001 stack=1
+@3000000 alloc address=0x1000 bytes=10002 stack=2
+@9500000 time
+stream 2
+@150 time
+free address=0x1000
+@9000000 time
+stream 3
+@2000000 time
+free address=0x1000
+@2000200 time
+)");
+  EXPECT_EQ(r.unknown_frees, 0u);
+  EXPECT_EQ(r.live_objects, 0u);
+  EXPECT_EQ(Live(r, 1), 0);
+  EXPECT_EQ(Live(r, 2), 0);
+}
+
 // The free of the address's former object comes late in the merge; the realloc of the new one is not that
 // free.
 TEST(HeapReplayOrderTest, ReallocOfAFreshObjectIsNotTakenForTheLateFreeOfItsPredecessor) {
