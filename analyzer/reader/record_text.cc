@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "preload/trace/decoder.h"
+#include "preload/trace/holder_path.h"
 
 namespace plateau::reader {
 namespace {
@@ -212,6 +213,33 @@ std::string RecordToText(const trace::Record& r) {
       line.Number("bytes", r.residency.bytes).Number("resident", r.residency.resident_bytes);
       line.Number("birth", r.residency.birth_tsc);
       break;
+    case RecordKind::kHolderWalk: {
+      const trace::HolderWalkRecord& walk = r.holder_walk;
+      line.Number("walk", walk.walk).Word("reason", trace::WalkReasonName(walk.reason));
+      line.Word("result", trace::WalkResultName(walk.result)).Number("step", walk.step);
+      line.Number("objects", walk.objects).Number("elapsed", walk.elapsed_ns).Number("own", walk.own_bytes);
+      line.Number("asked", walk.targets_asked).Number("found", walk.targets_found);
+      line.Number("garbage", walk.garbage_objects).Number("garbage_bytes", walk.garbage_bytes);
+      line.Number("frozen", walk.frozen_objects).Number("limit", walk.limit);
+      line.Flag("gc_disabled", walk.gc_disabled);
+      break;
+    }
+    case RecordKind::kHolder: {
+      const trace::HolderRecord& holder = r.holder;
+      line.Number("walk", holder.walk).Number("stack", holder.stack);
+      line.Word("end", trace::HolderEndName(holder.end)).Number("found", holder.targets_found);
+      line.Number("asked", holder.targets_asked).Number("bytes", holder.bytes);
+      line.Hex("container", holder.container).Number("length", holder.container_length);
+      line.Number("bound", holder.container_bound).Number("at", holder.container_segments);
+      line.Number("native_stack", holder.native_stack).Text("type", holder.container_type);
+      line.Text("what", holder.what);
+      trace::HolderPathReader path(holder.path);
+      for (trace::HolderSegment segment; path.Next(&segment);) {
+        line.Text("in", absl::StrCat(trace::SegmentKindName(segment.kind), ",", segment.number, ",",
+                                     absl::string_view(segment.text.data(), segment.text.size())));
+      }
+      break;
+    }
     case RecordKind::kTotals:
       line.Number("allocs", r.totals.totals.alloc_calls).Number("alloc_bytes", r.totals.totals.alloc_bytes);
       line.Number("frees", r.totals.totals.free_calls).Number("freed_bytes", r.totals.totals.freed_bytes);

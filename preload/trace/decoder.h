@@ -12,6 +12,7 @@
 
 #include "preload/trace/delta_state.h"
 #include "preload/trace/format.h"
+#include "preload/trace/holder_path.h"
 #include "preload/trace/record.h"
 #include "preload/trace/record_shapes.h"
 #include "preload/trace/varint.h"
@@ -150,6 +151,10 @@ class RecordReader {
 const char* RecordKindName(RecordKind kind);
 const char* DropReasonName(DropReason reason);
 const char* MarkKindName(MarkKind kind);
+const char* WalkReasonName(WalkReason reason);
+const char* WalkResultName(WalkResult result);
+const char* HolderEndName(HolderEnd end);
+const char* SegmentKindName(SegmentKind kind);
 const char* LedgerFieldName(LedgerField field);
 
 }  // namespace plateau::trace

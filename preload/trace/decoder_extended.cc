@@ -190,6 +190,45 @@ bool RecordReader::NextExt(uint32_t kind, Record* record) {
       record->residency.resident_bytes = f.Number();
       record->residency.birth_tsc = f.Number();
       break;
+    case ExtKind::kHolderWalk: {
+      record->kind = RecordKind::kHolderWalk;
+      HolderWalkRecord& walk = record->holder_walk;
+      walk.walk = f.Number();
+      walk.reason = static_cast<WalkReason>(f.Number());
+      walk.result = static_cast<WalkResult>(f.Number());
+      walk.step = f.Number();
+      walk.objects = f.Number();
+      walk.elapsed_ns = f.Number();
+      walk.own_bytes = f.Number();
+      walk.targets_asked = f.Number();
+      walk.targets_found = f.Number();
+      walk.garbage_objects = f.Number();
+      walk.garbage_bytes = f.Number();
+      const uint64_t frozen = f.Number();
+      walk.gc_disabled = (frozen & 1) != 0;
+      walk.frozen_objects = frozen >> 1;
+      walk.limit = f.Number();
+      break;
+    }
+    case ExtKind::kHolder: {
+      record->kind = RecordKind::kHolder;
+      HolderRecord& holder = record->holder;
+      holder.walk = f.Number();
+      holder.stack = f.Number32();
+      holder.end = static_cast<HolderEnd>(f.Number());
+      holder.targets_found = f.Number();
+      holder.targets_asked = f.Number();
+      holder.bytes = f.Number();
+      holder.container = f.Number();
+      holder.container_length = f.Number();
+      holder.container_bound = f.Number();
+      holder.container_segments = f.Number32();
+      holder.native_stack = f.Number32();
+      holder.container_type = f.Bytes();
+      holder.what = f.Bytes();
+      holder.path = f.Bytes();
+      break;
+    }
     case ExtKind::kFork:
       record->kind = RecordKind::kFork;
       record->fork.child_pid = f.Number32();

@@ -80,6 +80,8 @@ class BlockWriter {
   bool ReallocCancel();
   bool CopiedPages(std::string_view runs);  // cut to kMaxValueBytes
   bool Residency(const ResidencyRecord& record);
+  bool HolderWalk(const HolderWalkRecord& record);
+  bool Holder(const HolderRecord& record);
   bool Fork(uint32_t child_pid);
   bool FoldTotals(const FoldTotalsRecord& record);
   // A record that the caller raises in place later; null when there is no room. Its numbers are aligned in a

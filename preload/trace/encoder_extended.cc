@@ -248,6 +248,45 @@ bool BlockWriter::Residency(const ResidencyRecord& record) {
                     .Done();
 }
 
+bool BlockWriter::HolderWalk(const HolderWalkRecord& record) {
+  ExtRecord ext(this, ExtKind::kHolderWalk, 13 * kMaxVarintBytes);
+  return ext && ext.Number(record.walk)
+                    .Number(static_cast<uint64_t>(record.reason))
+                    .Number(static_cast<uint64_t>(record.result))
+                    .Number(record.step)
+                    .Number(record.objects)
+                    .Number(record.elapsed_ns)
+                    .Number(record.own_bytes)
+                    .Number(record.targets_asked)
+                    .Number(record.targets_found)
+                    .Number(record.garbage_objects)
+                    .Number(record.garbage_bytes)
+                    .Number(record.frozen_objects << 1 | (record.gc_disabled ? 1u : 0u))
+                    .Number(record.limit)
+                    .Done();
+}
+
+bool BlockWriter::Holder(const HolderRecord& record) {
+  ExtRecord ext(this, ExtKind::kHolder,
+                11 * kMaxVarintBytes + RoomFor(record.container_type, kMaxNameBytes) +
+                    RoomFor(record.what, kMaxNameBytes) + RoomFor(record.path, kMaxValueBytes));
+  return ext && ext.Number(record.walk)
+                    .Number(record.stack)
+                    .Number(static_cast<uint64_t>(record.end))
+                    .Number(record.targets_found)
+                    .Number(record.targets_asked)
+                    .Number(record.bytes)
+                    .Number(record.container)
+                    .Number(record.container_length)
+                    .Number(record.container_bound)
+                    .Number(record.container_segments)
+                    .Number(record.native_stack)
+                    .Bytes(record.container_type, kMaxNameBytes)
+                    .Bytes(record.what, kMaxNameBytes)
+                    .Bytes(record.path, kMaxValueBytes)
+                    .Done();
+}
+
 bool BlockWriter::Fork(uint32_t child_pid) {
   ExtRecord ext(this, ExtKind::kFork, kMaxVarintBytes);
   return ext && ext.Number(child_pid).Done();

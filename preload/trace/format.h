@@ -249,6 +249,8 @@ enum class ExtKind : uint32_t {
   kFoldTotals = 22,     // of one stack since folding began: counts in 1/256 and bytes
   kFoldRow = 23,        // the same as a FoldRow, raised in place: what is true when the recording ends
   kResidency = 24,      // kind, address, reserved bytes, resident bytes, time of its birth
+  kHolderWalk = 25,     // a look for who holds what stays: number, reason, result and figures, see record.h
+  kHolder = 26,         // one chain that a walk found: stack, end, container, path
   // The next kind takes the next number. Numbers up to 30 fit in the tag byte; tests of unknown kinds use 30.
 };
 
@@ -279,6 +281,45 @@ inline constexpr uint32_t kFoldRowOfGroups = UINT32_MAX;
 
 // What RESIDENCY is about: a block of malloc's, or an anonymous map.
 enum class RegionKind : uint8_t { kBlock = 1, kMap = 2 };
+
+// Why a walk for holders was made, or was to be.
+enum class WalkReason : uint8_t {
+  kSteps = 1,    // so many steps have gone by
+  kTime = 2,     // so much time, in a program without steps
+  kRequest = 3,  // `plateau holders`
+  kProgram = 4,  // the program asked: plateau_trace.mark.holders()
+  kEnd = 5,      // the loop has ended
+};
+
+// What became of it. From kSkippedBudget on there was no walk.
+enum class WalkResult : uint8_t {
+  kDone = 1,
+  kCutByTime = 2,            // chains of targets that had been found until then
+  kCutByMemory = 3,          //
+  kSkippedBudget = 10,       // the walks would take too much of the run's time
+  kSkippedMemory = 11,       // too near to the memory limit
+  kSkippedImport = 12,       // a module was being imported, again and again
+  kSkippedFinalizing = 13,   // the interpreter is being torn down
+  kSkippedCollecting = 14,   // a collection was under way
+  kSkippedUnsupported = 15,  // an interpreter whose objects we do not know
+  kSkippedNoTable = 16,      // exact mode keeps no table of live blocks
+  kSkippedNoTargets = 17,    // nothing has grown since the last look
+};
+
+// How the chain of a HOLDER ends, away from the target.
+enum class HolderEnd : uint8_t {
+  kPath = 1,           // in a root of Python: the path is whole
+  kGarbage = 2,        // nobody holds it but a cycle, the collector will free it. The path is the cycle
+  kNativeBlock = 3,    // a recorded block of C or C++ holds it, made at native_stack
+  kModuleData = 4,     // a variable of a module of machine code. what: the module
+  kUnreachable = 5,    // no word of the process's memory points to it: lost
+  kOpaque = 6,         // an object whose type does not say what it holds (what: the type) has the pointer
+  kNotFound = 7,       // none of these was found; it may be any
+  kGraph = 8,          // the path ends in an autograd graph
+  kNative = 9,         // an object that C or C++ holds (the path begins with it)
+  kNativeStack = 10,   // the stack of a thread that runs machine code
+  kNativeMemory = 11,  // a block of C or C++ that is not in the trace. what: its C++ class, where known
+};
 
 enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3, kArena = 4 };  // kArena: of pymalloc
 

@@ -203,6 +203,42 @@ struct ResidencyRecord {
   uint64_t birth_tsc;
 };
 
+// One look for holders, or why there was none. HOLDERs of the same walk stand before it in the same stream.
+struct HolderWalkRecord {
+  uint64_t walk;  // from 1; the number that its HOLDERs have
+  WalkReason reason;
+  WalkResult result;
+  uint64_t step;  // how many steps the shim had counted; 0: none
+  uint64_t objects;
+  uint64_t elapsed_ns;
+  uint64_t own_bytes;  // most memory of ours that it took
+  uint64_t targets_asked;
+  uint64_t targets_found;
+  uint64_t garbage_objects;  // only counted when a target was not found
+  uint64_t garbage_bytes;    // of the targets among them
+  bool gc_disabled;
+  uint64_t frozen_objects;  // gc.freeze(): never collected; counted as garbage_objects are
+  uint64_t limit;           // that cut it or forbade it: nanoseconds or bytes, by the result
+};
+
+// One chain. Targets of one stack whose chains have the same text and the same container are one record.
+struct HolderRecord {
+  uint64_t walk;
+  uint32_t stack;  // where the targets were allocated
+  HolderEnd end;
+  uint64_t targets_found;  // that this chain holds,
+  uint64_t targets_asked;  // of so many of this stack
+  uint64_t bytes;          // of the blocks of targets_found
+  uint64_t container;      // address; 0: none
+  uint64_t container_length;
+  uint64_t container_bound;     // maxlen, maxsize; 0: none known
+  uint32_t container_segments;  // how many segments lead to the container
+  uint32_t native_stack;        // of kNativeBlock
+  std::string_view container_type;
+  std::string_view what;  // see HolderEnd
+  std::string_view path;  // see holder_path.h
+};
+
 enum class RecordKind : uint8_t {
   kAlloc,
   kFree,
@@ -236,6 +272,8 @@ enum class RecordKind : uint8_t {
   kFoldTotals,
   kFoldRow,  // a FoldTotalsRecord as of the end of the recording
   kResidency,
+  kHolderWalk,
+  kHolder,
   kUnknown,  // a kind from a later version: skipped, `unknown_kind` says which
 };
 
@@ -273,6 +311,8 @@ struct Record {
     TotalsRecord totals;
     CopiedPagesRecord copied_pages;
     ResidencyRecord residency;
+    HolderWalkRecord holder_walk;
+    HolderRecord holder;
     uint32_t unknown_kind;
   };
 

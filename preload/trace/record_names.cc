@@ -22,6 +22,7 @@ const char* RecordKindName(RecordKind kind) {
                                            "free_in",      "totals",
                                            "copied_pages", "fold_totals",
                                            "fold_row",     "residency",
+                                           "holder_walk",  "holder",
                                            "unknown"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == static_cast<size_t>(RecordKind::kUnknown) + 1);
   return kNames[static_cast<size_t>(kind)];
@@ -74,6 +75,59 @@ const char* LedgerFieldName(LedgerField field) {
                                            "threads",
                                            "host_available"};
   const size_t index = static_cast<size_t>(field);
+  return index < sizeof(kNames) / sizeof(kNames[0]) ? kNames[index] : "unknown";
+}
+
+const char* WalkReasonName(WalkReason reason) {
+  static constexpr const char* kNames[] = {"none", "steps", "time", "request", "program", "end"};
+  const size_t index = static_cast<size_t>(reason);
+  return index < sizeof(kNames) / sizeof(kNames[0]) ? kNames[index] : "unknown";
+}
+
+const char* WalkResultName(WalkResult result) {
+  switch (result) {
+    case WalkResult::kDone:
+      return "done";
+    case WalkResult::kCutByTime:
+      return "cut_by_time";
+    case WalkResult::kCutByMemory:
+      return "cut_by_memory";
+    case WalkResult::kSkippedBudget:
+      return "skipped_budget";
+    case WalkResult::kSkippedMemory:
+      return "skipped_memory";
+    case WalkResult::kSkippedImport:
+      return "skipped_import";
+    case WalkResult::kSkippedFinalizing:
+      return "skipped_finalizing";
+    case WalkResult::kSkippedCollecting:
+      return "skipped_collecting";
+    case WalkResult::kSkippedUnsupported:
+      return "skipped_unsupported";
+    case WalkResult::kSkippedNoTable:
+      return "skipped_no_table";
+    case WalkResult::kSkippedNoTargets:
+      return "skipped_no_targets";
+  }
+  return "unknown";
+}
+
+const char* HolderEndName(HolderEnd end) {
+  static constexpr const char* kNames[] = {"none",        "path",        "garbage",      "native_block",
+                                           "module_data", "unreachable", "opaque",       "not_found",
+                                           "graph",       "native",      "native_stack", "native_memory"};
+  const size_t index = static_cast<size_t>(end);
+  return index < sizeof(kNames) / sizeof(kNames[0]) ? kNames[index] : "unknown";
+}
+
+const char* SegmentKindName(SegmentKind kind) {
+  static constexpr const char* kNames[] = {
+      "none",      "module",       "frame",  "file",         "interpreter", "native",
+      "global",    "attribute",    "slot",   "type_dict",    "key",         "key_itself",
+      "index",     "member",       "local",  "cell",         "default",     "generator",
+      "traceback", "context",      "self",   "function",     "buffer",      "inside",
+      "graph",     "native_class", "repeat", "thread_local", "context_var", "weak_callback"};
+  const size_t index = static_cast<size_t>(kind);
   return index < sizeof(kNames) / sizeof(kNames[0]) ? kNames[index] : "unknown";
 }
 

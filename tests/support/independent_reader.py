@@ -102,6 +102,16 @@ MARKS = ("none step epoch phase_begin phase_end zero_grad backward_begin backwar
 LEDGER = ("none rss_anon rss_file rss_shmem allocator_arena allocator_free allocator_mmap cgroup_current cgroup_limit "
           "host_limit own swap private_dirty shared threads host_available").split()
 
+WALK_REASONS = "none steps time request program end".split()
+WALK_RESULTS = {1: "done", 2: "cut_by_time", 3: "cut_by_memory", 10: "skipped_budget", 11: "skipped_memory",
+                12: "skipped_import", 13: "skipped_finalizing", 14: "skipped_collecting", 15: "skipped_unsupported",
+                16: "skipped_no_table", 17: "skipped_no_targets"}
+HOLDER_ENDS = ("none path garbage native_block module_data unreachable opaque not_found graph native native_stack "
+               "native_memory").split()
+SEGMENTS = ("none module frame file interpreter native global attribute slot type_dict key key_itself index member local "
+            "cell default generator traceback context self function buffer inside graph native_class repeat thread_local "
+            "context_var weak_callback").split()
+
 
 def word(names, index):
     if isinstance(names, dict):
@@ -343,6 +353,22 @@ class Records:
         if kind == 24:
             region = "map" if n() == 2 else "block"
             return f"residency region={region} address={n():#x} bytes={n()} resident={n()} birth={n()}"
+        if kind == 25:
+            walk, reason, result = n(), word(WALK_REASONS, n()), WALK_RESULTS.get(n(), "unknown")
+            keys = "step objects elapsed own asked found garbage garbage_bytes".split()
+            figures = "".join(f" {key}={n()}" for key in keys)
+            frozen = n()
+            return (f"holder_walk walk={walk} reason={reason} result={result}{figures} frozen={frozen >> 1} limit={n()}"
+                    + (" gc_disabled" if frozen & 1 else ""))
+        if kind == 26:
+            line = (f"holder walk={n()} stack={n()} end={word(HOLDER_ENDS, n())} found={n()} asked={n()} bytes={n()} "
+                    f"container=0x{n():x} length={n()} bound={n()} at={n()} native_stack={n()} type={quoted(t())} "
+                    f"what={quoted(t())}")
+            path = Bytes(t())
+            while path.left():
+                segment = f"{word(SEGMENTS, path.number())},{path.number()},".encode() + path.text()
+                line += f" in={quoted(segment)}"
+            return line
         return f"unknown kind={kind}"
 
 

@@ -16,6 +16,7 @@
 
 #include "preload/trace/decoder.h"
 #include "preload/trace/encoder.h"
+#include "preload/trace/holder_path.h"
 #include "tests/support/text_loops.h"
 
 namespace plateau::testing {
@@ -274,6 +275,20 @@ class Builder {
     std::memcpy(ring->data() + begin + sizeof(slot), stream.block->bytes.data(), stream.block->bytes.size());
   }
 
+  // The segments of a holder's path: in="KIND,NUMBER,TEXT", root first.
+  static HolderPathWriter Path(const Line& l) {
+    HolderPathWriter path;
+    for (const std::string& word : l.words()) {
+      if (word.compare(0, 3, "in=") != 0) continue;
+      const size_t number = word.find(','), text = word.find(',', number + 1);
+      if (number == std::string::npos || text == std::string::npos) l.Fail("in=KIND,NUMBER,TEXT");
+      const std::string segment = word.substr(text + 1);
+      path.Add({ByName<SegmentKind>(l, word.substr(3, number - 3), SegmentKindName, 30),
+                l.Parse(word.substr(number + 1, text - number - 1)), segment});
+    }
+    return path;
+  }
+
   bool Write(const Line& l, Stream& stream, uint64_t tsc) {
     BlockWriter& w = stream.block->writer;
     const std::string& kind = l.word(0);
@@ -354,6 +369,19 @@ class Builder {
     if (kind == "residency") {
       return w.Residency({l.Text("region") == "map" ? RegionKind::kMap : RegionKind::kBlock, n("address"),
                           n("bytes"), n("resident"), n("birth")});
+    }
+    if (kind == "holder_walk") {
+      return w.HolderWalk({n("walk"), ByName<WalkReason>(l, l.Text("reason"), WalkReasonName, 6),
+                           ByName<WalkResult>(l, l.Text("result"), WalkResultName, 20), n("step"),
+                           n("objects"), n("elapsed"), n("own"), n("asked"), n("found"), n("garbage"),
+                           n("garbage_bytes"), l.Flag("gc_disabled"), n("frozen"), n("limit")});
+    }
+    if (kind == "holder") {
+      const HolderPathWriter path = Path(l);
+      const std::string type = l.Text("type"), what = l.Text("what");
+      return w.Holder({n("walk"), n32("stack"), ByName<HolderEnd>(l, l.Text("end"), HolderEndName, 12),
+                       n("found"), n("asked"), n("bytes"), n("container"), n("length"), n("bound"), n32("at"),
+                       n32("native_stack"), type, what, path.bytes()});
     }
     if (kind == "fork") return w.Fork(n32("child"));
     if (kind == "alloc_in") {

@@ -220,6 +220,14 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   ASSERT_TRUE(w.FoldTotals({9, 256, 10001, 512, UINT64_MAX}));
   ASSERT_TRUE(w.CopiedPages("\x10\x03\x05\x01"));
   ASSERT_TRUE(w.Residency({RegionKind::kMap, 0x7f0000000000, uint64_t{1} << 30, 10001 * 4096, 123456789}));
+  ASSERT_TRUE(w.HolderWalk({3, WalkReason::kRequest, WalkResult::kCutByMemory, 64, 1001919, 190000000,
+                            50000000, 64, 60, 7, 70007, true, 12, uint64_t{1} << 30}));
+  HolderPathWriter path;
+  path.Add({SegmentKind::kModule, 0, "__main__"});
+  path.Add({SegmentKind::kGlobal, 0, "cache"});
+  path.Add({SegmentKind::kKey, 1, "pixel_values"});
+  ASSERT_TRUE(w.Holder({3, 77, HolderEnd::kNativeBlock, 60, 64, 600060, 0x7f1000, 1240, 128, 2, 78, "dict",
+                        "libleaky.so", path.bytes()}));
 
   const auto r = ReadAll(block);
   size_t i = 0;
@@ -269,6 +277,36 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   EXPECT_EQ(r[i].residency.bytes, uint64_t{1} << 30);
   EXPECT_EQ(r[i].residency.resident_bytes, 10001u * 4096);
   EXPECT_EQ(r[i++].residency.birth_tsc, 123456789u);
+  const HolderWalkRecord& walk = r[i++].holder_walk;
+  EXPECT_EQ(walk.walk, 3u);
+  EXPECT_EQ(walk.reason, WalkReason::kRequest);
+  EXPECT_EQ(walk.result, WalkResult::kCutByMemory);
+  EXPECT_EQ(walk.step, 64u);
+  EXPECT_EQ(walk.objects, 1001919u);
+  EXPECT_EQ(walk.elapsed_ns, 190000000u);
+  EXPECT_EQ(walk.own_bytes, 50000000u);
+  EXPECT_EQ(walk.targets_asked, 64u);
+  EXPECT_EQ(walk.targets_found, 60u);
+  EXPECT_EQ(walk.garbage_objects, 7u);
+  EXPECT_EQ(walk.garbage_bytes, 70007u);
+  EXPECT_TRUE(walk.gc_disabled);
+  EXPECT_EQ(walk.frozen_objects, 12u);
+  EXPECT_EQ(walk.limit, uint64_t{1} << 30);
+  const HolderRecord& holder = r[i++].holder;
+  EXPECT_EQ(holder.walk, 3u);
+  EXPECT_EQ(holder.stack, 77u);
+  EXPECT_EQ(holder.end, HolderEnd::kNativeBlock);
+  EXPECT_EQ(holder.targets_found, 60u);
+  EXPECT_EQ(holder.targets_asked, 64u);
+  EXPECT_EQ(holder.bytes, 600060u);
+  EXPECT_EQ(holder.container, 0x7f1000u);
+  EXPECT_EQ(holder.container_length, 1240u);
+  EXPECT_EQ(holder.container_bound, 128u);
+  EXPECT_EQ(holder.container_segments, 2u);
+  EXPECT_EQ(holder.native_stack, 78u);
+  EXPECT_EQ(holder.container_type, "dict");
+  EXPECT_EQ(holder.what, "libleaky.so");
+  EXPECT_EQ(holder.path, path.bytes());
   EXPECT_EQ(i, r.size());
 }
 
