@@ -52,7 +52,11 @@ bool GrowsMaterially(const SiteFinding& site, double detectable_bytes_per_step, 
   if (!IsOpen(site.verdict) || !SurelyGrows(site) || growth <= site.verdict.evidence.floor_bytes_per_step)
     return false;
   if (site.retained_bytes > kProcessMaterial * facts.reference_bytes) return true;
-  if (!facts.counts_steps) return false;
+  if (!facts.counts_steps) {
+    // What the imports of a large framework hold says nothing about the work after them.
+    return site.verdict.kind == VerdictKind::kUnboundedGrowth &&
+           site.retained_bytes > kUnboundedMaterial * facts.reference_bytes;
+  }
   return site.verdict.kind == VerdictKind::kUnboundedGrowth || growth > detectable_bytes_per_step ||
          facts.steps < kAllClearSteps;
 }

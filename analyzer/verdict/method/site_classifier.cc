@@ -300,7 +300,8 @@ Verdict SiteJudge::JudgeRetained() {
     if (is_unmarked && run_.has_no_pass && epoch_ <= 0) {
       events->evidence.entries = Sum(Values(site_.surv_count).subspan(1));
       events->evidence.retained_bytes = Sum(window.bytes);
-      if (Sum(window.objects) < kUnboundedBirths) {
+      const double wanted = site_.surv_variance.empty() ? kUnboundedStairs : kUnboundedBirths;
+      if (Sum(window.objects) < wanted) {
         return Inconclusive(*std::move(events), Reason::kFewSamples,
                             "jumps at equal distances kept memory, and few of them were seen", steps_);
       }

@@ -209,9 +209,11 @@ inline constexpr double kUnexplainedMaterial = 0.01;  // rise of unexplained mem
 inline constexpr double kPinningShare = 0.5;  // of what stays of the steps: a site with more pins the heap
 
 // Growth without a known pass over data.
-inline constexpr int kUnboundedRounds = 40;         // rounds seen ...
-inline constexpr double kUnboundedBirths = 30;      // ... and objects that stay, before it is called
-inline constexpr double kUnboundedLastThird = 0.8;  // the last third keeps this share of the first at least
+inline constexpr int kUnboundedRounds = 40;          // rounds seen ...
+inline constexpr double kUnboundedBirths = 30;       // ... and objects that stay, before it is called
+inline constexpr double kUnboundedStairs = 12;       // jumps at equal distances, each of them seen
+inline constexpr double kUnboundedMaterial = 0.005;  // of the reference, by a clock that counts no steps
+inline constexpr double kUnboundedLastThird = 0.8;   // the last third keeps this share of the first at least
 inline constexpr double kReplacedFalls = 0.1;  // steps in which the level of a replaced object falls, at most
 inline constexpr double kReplacedThird =
     0.45;  // of an even rise: what each third of the run rises by at least

@@ -269,6 +269,19 @@ TEST(HonestyTest, AnUndecidedSiteThatGrowsFasterThanTheClaimForbidsTheAllClear) 
   EXPECT_THAT(steady.sentence, HasSubstr("A leak above 50.0 KiB/step would have been seen"));
 }
 
+TEST(HonestyTest, WithoutStepsGrowthThatWasSeenToTheEndIsHeadlinedBelowTwoPercent) {
+  OneSite run;
+  run.measured.facts.counts_steps = false;
+  run.sites[1].retained_bytes = 3 * kMiB;
+  run.sites[1].growth_bytes_per_step = {32 * 1024, Interval{30 * 1024, 34 * 1024}};
+  EXPECT_NE(run.Headline().kind, VerdictKind::kUnboundedGrowth);  // undecided
+  run.sites[1].verdict.kind = VerdictKind::kUnboundedGrowth;
+  run.sites[1].verdict.reason = Reason::kNone;
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kUnboundedGrowth);
+  run.sites[1].retained_bytes = 1 * kMiB;  // 0.4 % of the peak
+  EXPECT_NE(run.Headline().kind, VerdictKind::kUnboundedGrowth);
+}
+
 TEST(HonestyTest, WhatStayedIsNotCalledNoRetention) {
   OneSite run;
   run.sites[1].verdict.kind = VerdictKind::kCacheFill;

@@ -96,6 +96,25 @@ TEST(UnboundedGrowth, ACacheThatIsNearlyFullIsNotCalled) {
   EXPECT_FALSE(GrowsWithoutEnd(verdict.kind)) << VerdictName(verdict.kind);
 }
 
+// One block every 25 rounds, `count` times.
+std::vector<double> Stairs(int count) {
+  std::vector<double> births(static_cast<size_t>(count) * 25, 0);
+  for (size_t round = 24; round < births.size(); round += 25) births[round] = 3;
+  return births;
+}
+
+TEST(UnboundedGrowth, JumpsAtEqualDistancesNeedADozenWhereEachIsSeen) {
+  series::SiteSeries site = Keeping(Stairs(14));
+  for (double& count : site.surv_count) count /= 3;  // one block a jump
+  for (double& count : site.alloc_count) count /= 3;
+  EXPECT_EQ(ClassifySite(site, RunOf(350)).kind, VerdictKind::kUnboundedGrowth);
+  site.surv_variance.assign(site.surv_bytes.size(), 1.0);  // blocks that stand for others
+  EXPECT_EQ(ClassifySite(site, RunOf(350)).kind, VerdictKind::kInconclusive);
+  site = Keeping(Stairs(9));
+  for (double& count : site.surv_count) count /= 3;
+  EXPECT_EQ(ClassifySite(site, RunOf(225)).kind, VerdictKind::kInconclusive);
+}
+
 TEST(UnboundedGrowth, WithAnEpochALeakIsALeak) {
   series::RunContext run = RunOf(200);
   run.has_no_pass = false;
