@@ -21,6 +21,14 @@ void WorkLog::EndStretch() {
   work_since_import_ = 0;
 }
 
+void WorkLog::EndFrees() {
+  constexpr double kGoodPart = 0.3;  // of what lived
+  const double lived = static_cast<double>(live_records_ + frees_at_the_end_);
+  if (static_cast<double>(frees_at_the_end_) < kGoodPart * lived) return;
+  if (clearances_.size() >= kMostClearances) clearances_.erase(clearances_.begin());
+  clearances_.push_back({last_alloc_, counted_});
+}
+
 // Half of the points go when there are too many.
 void WorkLog::AddPoint(uint64_t tsc) {
   points_.push_back({tsc, counted_, allocated_});
@@ -39,6 +47,16 @@ WorkLog::Point WorkLog::PointAt(uint64_t tsc) const {
 }
 
 uint64_t WorkLog::BeginOfWork() const { return stretch_begins_[ClassOf(longest_stretch_ / 2)]; }
+
+// The first large clearance after which hardly anything was done until `end`, else `end`.
+uint64_t WorkLog::BeginOfTeardown(uint64_t end, uint64_t short_while, double hardly_anything) const {
+  const double counted_at_end = PointAt(end).counted;
+  for (const Clearance& clearance : clearances_) {
+    if (clearance.begin >= end || end - clearance.begin > short_while) continue;
+    if (counted_at_end - clearance.counted <= hardly_anything) return clearance.begin;
+  }
+  return end;
+}
 
 uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const WorkEnd& end) const {
   constexpr double kMostOfIt = 0.5;         // of the work is beneath a function that the end is taken from
@@ -76,6 +94,7 @@ uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const Wo
   const uint64_t time = chosen > begin ? chosen - begin : 0;
   const uint64_t short_while =
       std::max(end.short_while, static_cast<uint64_t>(kShortWhile * static_cast<double>(time)));
+  chosen = std::max(begin, BeginOfTeardown(chosen, short_while, kHardlyAnything * whole));
   for (path = heaviest[path]; path != 0; path = heaviest[path]) {
     const PathWork& work = beneath[path];
     const bool is_little = counted_at_end - work.counted_at_last <= kHardlyAnything * whole &&

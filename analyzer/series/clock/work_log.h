@@ -9,7 +9,8 @@
 // and hardly allocates; in those of other programs, with the last allocation when most of what lived then is freed
 // behind it. A program that was killed had no end: its work goes on to the end of the trace. From there
 // the end moves back to where the function returned that does nearly all of the work, when hardly anything
-// follows: what its local variables held is gone afterwards.
+// follows: what its local variables held is gone afterwards. The same holds where a good part of what lived was
+// freed in one go and hardly anything followed: a kernel of a notebook clears its variables long before it exits.
 //
 // Amounts are weighted bytes, of which one allocation counts at most kMostOfOne: loading a data set in one
 // piece is not most of a program's work. Pure: no files, no clock. Memory: per path, and a bounded curve.
@@ -43,6 +44,7 @@ struct WorkEnd {
 class WorkLog {
  public:
   static constexpr double kMostOfOne = 1 << 20;
+  static constexpr int64_t kManyFrees = 200;  // one after the other: something large is taken down
 
   // An allocation of `bytes`, which stands for `weight` such. In the order of time.
   void Add(uint64_t tsc, uint32_t path, bool is_import, double bytes, double weight) {
@@ -50,6 +52,7 @@ class WorkLog {
       EndStretch();
       return;
     }
+    if (frees_at_the_end_ >= kManyFrees) EndFrees();
     ++live_records_;
     frees_at_the_end_ = 0;
     last_alloc_ = tsc;
@@ -92,12 +95,20 @@ class WorkLog {
     double counted;
     double allocated;
   };
+  // Many frees without an allocation between them.
+  struct Clearance {
+    uint64_t begin;  // the last allocation before
+    double counted;
+  };
   static constexpr size_t kMostPoints = 1 << 15;
+  static constexpr size_t kMostClearances = 1 << 10;
 
   void EndStretch();
+  void EndFrees();
   void AddPoint(uint64_t tsc);
   Point PointAt(uint64_t tsc) const;
   uint64_t BeginOfWork() const;
+  uint64_t BeginOfTeardown(uint64_t end, uint64_t short_while, double hardly_anything) const;
   uint64_t EndOfWork(const FunctionPaths& paths, uint64_t begin, const WorkEnd& end) const;
 
   double counted_ = 0;
@@ -105,6 +116,7 @@ class WorkLog {
   int64_t live_records_ = 0;
   int64_t frees_at_the_end_ = 0;  // since the last allocation
   uint64_t last_alloc_ = 0;
+  std::vector<Clearance> clearances_;
   std::vector<PathWork> paths_;
   std::vector<Point> points_;
   double resolution_ = 1024;

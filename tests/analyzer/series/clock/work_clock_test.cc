@@ -94,6 +94,31 @@ TEST(WorkClock, WhatAFunctionHeldIsJudgedBeforeItReturns) {
   EXPECT_EQ(ClockOf(text, 503000).end, 500000u);
 }
 
+TEST(WorkClock, ALargeClearanceThatHardlyAnythingFollowsIsTheBeginOfTheTeardown) {
+  const std::string cleared = std::string(kProgram) + kRounds + R"(
+for i 1 400
+  @{510000 + i*10} free address={0x1000000 + i*65536}
+end
+)";
+  EXPECT_EQ(ClockOf(cleared + R"(
+for i 1 20
+  @{520000 + i*1000} alloc address={0xA000000 + i*4096} bytes=2000 stack=2
+end
+)",
+                    550000)
+                .end,
+            500000u);
+  // A list that is cleared between two rounds of work ends nothing.
+  EXPECT_EQ(ClockOf(cleared + R"(
+for i 1 100
+  @{520000 + i*1000} alloc address={0x4000000 + i*65536} bytes=40000 stack=2
+end
+)",
+                    630000)
+                .end,
+            620000u);
+}
+
 TEST(WorkClock, DestructorsOfAProgramWithoutPythonAreNoWork) {
   const WorkClock clock = ClockOf(R"(
 header mode=exact clean_exit=1
