@@ -50,15 +50,32 @@ series::EventTrack Track(const char* name, const std::vector<series::Interlude>&
   return track;
 }
 
-// The largest mean gap of samples, of whatever was sampled at any time.
-double LargestGap(const ProcessTrace& trace, const ProcessMemory& memory) {
+// The mean gap of samples over the time of the steps, when it was `first` until the first change of the rate.
+double MeanGap(const ProcessTrace& trace, const ProcessClock& clock, uint64_t first) {
+  const uint64_t begin = clock.steps.BucketBegin(1);
+  const uint64_t end = std::max(begin + 1, clock.steps.BucketEnd(clock.steps.last_bucket()));
+  double sum = 0;
+  uint64_t since = begin, gap = first;
+  const auto add_until = [&](uint64_t tsc) {
+    const uint64_t until = std::clamp(tsc, since, end);
+    sum += static_cast<double>(until - since) * static_cast<double>(gap);
+    since = until;
+  };
+  for (const replay::TimedRate& timed : trace.definitions.rates) {
+    if (timed.rate.mode == trace::Mode::kExact) continue;
+    add_until(timed.tsc);
+    gap = timed.rate.sample_bytes;
+  }
+  add_until(end);
+  return sum / static_cast<double>(end - begin);
+}
+
+// The same of whatever was sampled most coarsely.
+double LargestGap(const ProcessTrace& trace, const ProcessClock& clock, const ProcessMemory& memory) {
   const trace::FileHeader& header = trace.reader->header();
   uint64_t gap = header.python_sample_bytes;
   if (memory.heap.has_sampling) gap = std::max(gap, header.sample_bytes);
-  for (const replay::TimedRate& timed : trace.definitions.rates) {
-    if (timed.rate.mode != trace::Mode::kExact) gap = std::max(gap, timed.rate.sample_bytes);
-  }
-  return static_cast<double>(gap);
+  return MeanGap(trace, clock, gap);
 }
 
 std::vector<series::LedgerSample> SamplesOf(const ProcessTrace& trace, const ProcessClock& clock,
@@ -152,8 +169,8 @@ series::RunContext ContextOf(const ProcessTrace& trace, const ProcessClock& proc
         clock.last_bucket();
   }
   if (memory.heap.has_sampling)
-    run.sample_interval_bytes = static_cast<double>(trace.reader->header().sample_bytes);
-  run.sampled_site_interval_bytes = LargestGap(trace, memory);
+    run.sample_interval_bytes = MeanGap(trace, process_clock, trace.reader->header().sample_bytes);
+  run.sampled_site_interval_bytes = LargestGap(trace, process_clock, memory);
   const double lost = static_cast<double>(trace.definitions.summary.TotalDroppedEvents());
   run.lost_rate = lost / std::max(1.0, lost + static_cast<double>(memory.heap.events));
   return run;

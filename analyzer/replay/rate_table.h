@@ -75,6 +75,10 @@ class RateTable {
   }
   // `last`: the number that it shares with those after it when the others are used up.
   uint8_t Keep(const trace::RateRecord& rate, uint8_t last) {
+    for (size_t i = rates_.size(); i-- > 0;) {  // one that comes back keeps its number
+      if (rates_[i].exact_from_bytes == rate.exact_from_bytes && rates_[i].sample_bytes == rate.sample_bytes)
+        return static_cast<uint8_t>(i);
+    }
     if (rates_.size() < kLastOfMalloc) {
       rates_.push_back(rate);
       return static_cast<uint8_t>(rates_.size() - 1);

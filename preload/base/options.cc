@@ -122,6 +122,8 @@ int ReadOptions(char** environment, Options* options) {
   bad += ReadOne(environment, name, value, &options->member);
 #include "preload/base/options.inc"
 #undef PLATEAU_OPTION
+  const bool has_asked = Find(environment, "PLATEAU_SAMPLE_BYTES") != nullptr;
+  if (has_asked && Find(environment, "PLATEAU_SAMPLE_DENSER") == nullptr) options->sample_denser = 1;
   if (options->max_trace != 0 && options->max_trace < kLeastTraceBytes) {
     FixedText<128> line;
     line << "PLATEAU_MAX_TRACE=" << options->max_trace << " is less than a trace needs, using "

@@ -57,9 +57,9 @@ constinit thread_local bool t_in_arena = false;
 // The mean number of bytes between two samples; 0 when each object is recorded.
 uint64_t MeanGap() { return RecordsEachObject() ? 0 : g_rate.sample_bytes.load(std::memory_order_relaxed); }
 
-// How far it is to the next sample; 0 when each object is recorded.
+// How far it is to the next point, of which samples are some or all; 0 when each object is recorded.
 int64_t NextGap() {
-  const uint64_t mean_bytes = MeanGap();
+  const uint64_t mean_bytes = RecordsEachObject() ? 0 : g_rate.point_bytes.load(std::memory_order_relaxed);
   if (mean_bytes == 0) return 0;
   if (!t_is_seeded) {
     t_is_seeded = true;
@@ -82,16 +82,17 @@ void CountPool(const void* p, int change) {
 // The countdown of a thread ended with a request that got `p`. `frame` is that of the hook.
 void Sample(void* p, size_t bytes, const void* frame) {
   const bool is_first = !t_is_seeded && MeanGap() != 0;
-  const uint64_t old_mean_bytes = t_gap_mean_bytes;
+  if (Enabled() && !InHook()) CountPointIn();
+  uint64_t old_mean_bytes = t_gap_mean_bytes;
   t_bytes_until_sample = NextGap();
   if (is_first) {
     // The thread had no gap yet: this request begins its first one.
     t_bytes_until_sample -= static_cast<int64_t>(bytes);
     if (t_bytes_until_sample >= 0) return;
+    old_mean_bytes = t_gap_mean_bytes;
     t_bytes_until_sample = NextGap();
-  } else if (!t_random.Keeps(old_mean_bytes, t_gap_mean_bytes)) {
-    return;
   }
+  if (!t_random.Keeps(old_mean_bytes, MeanGap())) return;
   if (p == nullptr || bytes > g_small_bytes.load(std::memory_order_relaxed) || !Enabled() || InHook()) return;
   if (!g_samples.Insert(reinterpret_cast<uintptr_t>(p), {bytes, 0, 0})) return;
   CountPool(p, 1);

@@ -105,6 +105,7 @@ bool StartRecording(ThreadState& t) {
   t.slot_totals = nullptr;
   ThreadBuffer* buffer = MakeBuffer(t);
   if (buffer == nullptr) return false;
+  WriteFirstRate(buffer);
   DescribeProcess(g_is_child, {buffer, WriteInfo});
   StartLedger();
   return true;
@@ -214,7 +215,7 @@ ThreadBuffer* MakeBuffer(ThreadState& t) {
   const uint32_t thread_id = sys::Failed(kernel_id) ? 0 : static_cast<uint32_t>(kernel_id);
   buffer->random().Seed(Now() ^ reinterpret_cast<uintptr_t>(&t) ^ (uint64_t{buffer->stream()} << 32) ^
                         thread_id);
-  t.bytes_until_sample = buffer->DrawGap(g_rate.sample_bytes.load(std::memory_order_relaxed));
+  t.bytes_until_sample = buffer->DrawGap(g_rate.point_bytes.load(std::memory_order_relaxed));
   char name[17] = {};
   sys::Call(SYS_prctl, PR_GET_NAME, sys::Arg(name));
   buffer->StampTime();

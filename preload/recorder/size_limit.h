@@ -1,5 +1,7 @@
 // How requests are chosen, and how the trace stays within its size limit.
 //
+// While the trace is far from its limit, sampling_density.h makes samples up to 8 times denser than was asked.
+//
 //   file   |<------------------- S, 15/16 of the limit ------------------->|<-- marks, stacks, ledger -->|
 //   rate       1              1/4      1/16  ...                totals by stack from here on
 //              half of S ----^  3/4 ---^
@@ -29,6 +31,7 @@ inline bool IsExact() { return g_options.mode == trace::Mode::kExact; }
 struct Rate {
   std::atomic<uint64_t> exact_from;        // requests of so many bytes are all recorded; 0 in exact mode
   std::atomic<uint64_t> sample_bytes;      // the mean number of bytes between two samples of smaller ones
+  std::atomic<uint64_t> point_bytes;       // between two points, of which samples are some or all
   std::atomic<uint32_t> coarsened;         // how often the size limit has made the rate coarser
   std::atomic<bool> full;                  // events have ended: totals, the ledger, marks and counters go on
   std::atomic<uint64_t> definition_bytes;  // bytes of definitions since events ended
@@ -39,8 +42,16 @@ extern Rate g_rate;
 
 // Sets the rate that the options ask for. Called when a recording starts, and again in a forked child.
 void StartRate();
+// Writes the rate where it is not that of the file's header.
+void WriteFirstRate(ThreadBuffer* buffer);
 
-// How many blocks of `bytes` one stands for that was chosen when g_rate.coarsened was `level`.
+// Counts a point that a thread has come to, and makes the sampling denser or coarser when it is time to. Call
+// before the point is kept or not.
+void NotePoint(ThreadBuffer* buffer);
+
+// A number for the rate of now, and how many blocks of `bytes` one stands for that was chosen at the rate of that
+// number.
+uint32_t RateLevel();
 double WeightAt(uint32_t level, uint64_t bytes);
 
 // Makes the sampling coarser when the trace approaches its limit; called after a block was written. In exact

@@ -26,9 +26,10 @@ namespace {
     t.bytes_until_sample = left;
     return false;
   }
+  NotePoint(buffer);
   const uint64_t mean_bytes = g_rate.sample_bytes.load(std::memory_order_relaxed);
   const bool keeps = buffer->random().Keeps(buffer->gap_mean_bytes(), mean_bytes);
-  t.bytes_until_sample = buffer->DrawGap(mean_bytes);
+  t.bytes_until_sample = buffer->DrawGap(g_rate.point_bytes.load(std::memory_order_relaxed));
   return keeps;
 }
 
@@ -38,9 +39,7 @@ bool IsSampled() { return g_rate.exact_from.load(std::memory_order_relaxed) != 0
 
 bool IsFolding() { return g_rate.full.load(std::memory_order_relaxed) && g_folds.active(); }
 
-SampledBlock SampleOf(size_t bytes, uint32_t stack) {
-  return {bytes, stack, g_rate.coarsened.load(std::memory_order_relaxed)};
-}
+SampledBlock SampleOf(size_t bytes, uint32_t stack) { return {bytes, stack, RateLevel()}; }
 
 // The time stamp for an event inside pymalloc. Its users hold the interpreter's lock, so a stamp whenever
 // another thread comes puts the events of all threads in their order.
@@ -324,6 +323,11 @@ void RecordInfo(std::string_view key, std::string_view value) {
   }
   EventScope scope;
   if (scope) scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
+}
+
+void CountPointIn() {
+  EventScope scope;
+  if (scope) NotePoint(scope.buffer());
 }
 
 void RecordAllocIn(const void* p, size_t bytes, const void* frame) {

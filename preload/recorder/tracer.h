@@ -55,6 +55,8 @@ void RecordInfo(std::string_view key, std::string_view value);
 // caller's business.
 void RecordAllocIn(const void* p, size_t bytes, const void* frame);
 void RecordFreeIn(const void* p);
+// Call when such an allocation ends a countdown of the sampling, before it is kept or not.
+void CountPointIn();
 
 }  // namespace plateau
 

@@ -59,6 +59,12 @@ void AddEndOfEachPythonObject(const ProcessAnalysis& process, std::vector<std::s
                       process.trace.reader->path(), process.trace.Seconds(first.tsc)));
 }
 
+// Where a program allocates little, its requests are sampled denser than the header says.
+bool IsCoarser(const trace::RateRecord& rate, const trace::FileHeader& header) {
+  return rate.mode != trace::Mode::kDefault || rate.sample_bytes > header.sample_bytes ||
+         rate.exact_from_bytes > header.exact_from_bytes;
+}
+
 // Says what was done to keep the size limit.
 void AddLimitNotes(const ProcessAnalysis& process, RecordingInfo* recording,
                    std::vector<std::string>* notes) {
@@ -79,10 +85,12 @@ void AddLimitNotes(const ProcessAnalysis& process, RecordingInfo* recording,
     if (IsExact(process.trace.reader->header())) {
       AddEndOfExactness(process, recording, notes);
     } else {
-      notes->push_back(absl::StrCat(process.trace.reader->path(),
-                                    ": sampling was made coarser to keep the size limit, last period ",
-                                    FormatBytes(last.rate.sample_bytes)));
-      AddEndOfEachPythonObject(process, notes);
+      if (IsCoarser(last.rate, process.trace.reader->header())) {
+        notes->push_back(absl::StrCat(process.trace.reader->path(),
+                                      ": sampling was made coarser to keep the size limit, last period ",
+                                      FormatBytes(last.rate.sample_bytes)));
+        AddEndOfEachPythonObject(process, notes);
+      }
     }
     if (last.rate.mode == trace::Mode::kFolded) {
       notes->push_back(

@@ -44,6 +44,19 @@ TEST(RateTableTest, ThresholdOfLargeRequestsIsNotPythons) {
   EXPECT_NEAR(rates.Weight(rates.python(), 100), WeightAt(100, 1000), 1e-9);
 }
 
+TEST(RateTableTest, ARateThatComesBackKeepsItsNumber) {
+  RateTable rates(Header(Mode::kDefault, 16384, 512, 512));
+  const uint8_t malloc_rate = rates.current(), python_rate = rates.python();
+  for (int i = 0; i < 10'000; ++i) {
+    rates.Add({Mode::kDefault, 16384, 64});
+    EXPECT_NEAR(rates.Weight(rates.current(), 10), WeightAt(10, 64), 1e-9);
+    EXPECT_NEAR(rates.Weight(rates.python(), 10), WeightAt(10, 64), 1e-9);
+    rates.Add({Mode::kDefault, 16384, 512});
+  }
+  EXPECT_EQ(rates.current(), malloc_rate);
+  EXPECT_EQ(rates.python(), python_rate);
+}
+
 TEST(RateTableTest, FirstSampledRateHoldsForPythonToo) {
   RateTable rates(Header(Mode::kExact, 0, 0, 0));
   const uint8_t before = rates.python();
