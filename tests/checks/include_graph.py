@@ -62,11 +62,12 @@ BUILDS_ON = {
     "analyzer/report/json": ["analyzer/base", "analyzer/report"],
     "analyzer/report/page": ["analyzer/report", "analyzer/verdict/vocabulary"],
     "analyzer/report/page/web/src": [],
+    "analyzer/report/columns": ["analyzer/base", "analyzer/report"],
     "analyzer/report/export": ["analyzer/base", "analyzer/report"],
     "analyzer/report/bundle": ["analyzer/base", "analyzer/report", "analyzer/verdict/vocabulary"],
     "analyzer/cli/launch": ["analyzer/base", "analyzer/reader"],
     "analyzer/cli": ["analyzer/base", "analyzer/cli/launch", "analyzer/reader", "analyzer/report", "analyzer/report/builder",
-                     "analyzer/report/bundle", "analyzer/report/export", "analyzer/report/json", "analyzer/report/page", "analyzer/report/text",
+                     "analyzer/report/bundle", "analyzer/report/columns", "analyzer/report/export", "analyzer/report/json", "analyzer/report/page", "analyzer/report/text",
                      "analyzer/verdict/cases", "analyzer/verdict/vocabulary", "preload/trace"],
 }
 
