@@ -13,6 +13,7 @@ const Command& WatchCommand();
 const Command& DiffCommand();
 const Command& CheckCommand();
 const Command& ExportCommand();
+const Command& FleetCommand();
 const Command& BundleCommand();
 const Command& PackCommand();
 const Command& DoctorCommand();
@@ -22,9 +23,9 @@ const Command& CompletionCommand();
 
 const std::vector<const Command*>& CommandTable() {
   static const std::vector<const Command*> table = {
-      &RunCommand(),   &ReportCommand(),  &SitesCommand(),      &WatchCommand(), &DiffCommand(),
-      &CheckCommand(), &ExportCommand(),  &BundleCommand(),     &PackCommand(),  &DoctorCommand(),
-      &DumpCommand(),  &VerdictCommand(), &CompletionCommand(),
+      &RunCommand(),    &ReportCommand(), &SitesCommand(),   &WatchCommand(),      &DiffCommand(),
+      &CheckCommand(),  &ExportCommand(), &FleetCommand(),   &BundleCommand(),     &PackCommand(),
+      &DoctorCommand(), &DumpCommand(),   &VerdictCommand(), &CompletionCommand(),
   };
   return table;
 }

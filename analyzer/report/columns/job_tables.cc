@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -159,15 +160,38 @@ double EvidenceNumberOf(const std::vector<EvidenceNumber>& numbers, const std::s
   return 0;
 }
 
+// Not the library's line, which is that of the most common stack and differs from rank to rank.
 std::string SiteKeyOf(const Site& site) {
-  return ContentKey()
-      .Add(site.pool)
-      .Add(site.file)
-      .Add(site.line)
-      .Add(site.function)
-      .Add(site.site)
-      .Add(site.library)
-      .Text();
+  return ContentKey().Add(site.pool).Add(site.file).Add(site.line).Add(site.function).Add(site.site).Text();
+}
+
+// What a site weighs: growth comes before size.
+std::pair<double, int64_t> WeightOf(const Site& site) {
+  const double growth = std::abs(site.growth_bytes_per_step);
+  return {growth >= kLeastGrowth ? growth : 0, site.retained_bytes};
+}
+
+void AddSeries(const std::vector<int64_t>& from, std::vector<int64_t>* to) {
+  to->resize(std::max(to->size(), from.size()));
+  for (size_t i = 0; i < from.size(); ++i) (*to)[i] += from[i];
+}
+
+// Two sites that a reader cannot tell apart, as one: amounts add up, and the heavier one gives the words.
+Site Merged(Site a, Site b) {
+  if (WeightOf(a) < WeightOf(b)) std::swap(a, b);
+  a.retained_bytes += b.retained_bytes;
+  a.retained_count += b.retained_count;
+  a.growth_bytes_per_step += b.growth_bytes_per_step;
+  a.peak_bytes += b.peak_bytes;
+  a.temporary_bytes += b.temporary_bytes;
+  a.first_step = std::min(a.first_step, b.first_step);
+  a.last_step = std::max(a.last_step, b.last_step);
+  if (a.growth_interval && b.growth_interval) {
+    a.growth_interval->low += b.growth_interval->low;
+    a.growth_interval->high += b.growth_interval->high;
+  }
+  AddSeries(b.live_bytes, &a.live_bytes);
+  return a;
 }
 
 // Every place that a curve of so many points is kept at, the first and the last among them.
@@ -295,37 +319,32 @@ class Filler {
 
   // Sites that grow come first, then the largest: they get rows of their own.
   void AddSites(const RankReport& rank) {
-    const std::vector<Site>& sites = rank.model.sites;
-    std::vector<const Site*> order;
-    for (const Site& site : sites) order.push_back(&site);
-    const auto weight = [](const Site* site) {
-      return std::pair(
-          std::abs(site->growth_bytes_per_step) >= kLeastGrowth ? std::abs(site->growth_bytes_per_step) : 0.0,
-          site->retained_bytes);
-    };
+    std::map<std::string, Site> by_key;
+    for (const Site& site : rank.model.sites) {
+      const auto [place, is_new] = by_key.try_emplace(SiteKeyOf(site), site);
+      if (!is_new) place->second = Merged(place->second, site);
+    }
+    std::vector<const std::pair<const std::string, Site>*> order;
+    for (const auto& entry : by_key) order.push_back(&entry);
     std::stable_sort(order.begin(), order.end(),
-                     [&](const Site* a, const Site* b) { return weight(a) > weight(b); });
+                     [](const auto* a, const auto* b) { return WeightOf(a->second) > WeightOf(b->second); });
     Site rest;
-    std::set<std::string> keys;
     size_t rows = 0, curves = 0;
-    for (const Site* site : order) {
-      const bool is_small = site->retained_bytes < kSmallSite && site->peak_bytes < kSmallSite &&
-                            std::abs(site->growth_bytes_per_step) < kLeastGrowth;
-      std::string key = SiteKeyOf(*site);
-      // Two sites of one name and place are told apart by their order.
-      for (int64_t copy = 2; !keys.insert(key).second; ++copy)
-        key = ContentKey().Add(SiteKeyOf(*site)).Add(copy).Text();
+    for (const auto* entry : order) {
+      const auto& [key, site] = *entry;
+      const bool is_small = site.retained_bytes < kSmallSite && site.peak_bytes < kSmallSite &&
+                            std::abs(site.growth_bytes_per_step) < kLeastGrowth;
       if (is_small || rows >= kMaxSites) {
-        rest.retained_bytes += site->retained_bytes;
-        rest.retained_count += site->retained_count;
-        rest.growth_bytes_per_step += site->growth_bytes_per_step;
-        rest.peak_bytes += site->peak_bytes;
-        rest.temporary_bytes += site->temporary_bytes;
+        rest.retained_bytes += site.retained_bytes;
+        rest.retained_count += site.retained_count;
+        rest.growth_bytes_per_step += site.growth_bytes_per_step;
+        rest.peak_bytes += site.peak_bytes;
+        rest.temporary_bytes += site.temporary_bytes;
         continue;
       }
       ++rows;
-      AddSite(rank, *site, key, rows <= kMaxStacks);
-      if (++curves <= kMaxSeries) AddCurve(rank, *site, key);
+      AddSite(rank, site, key, rows <= kMaxStacks);
+      if (++curves <= kMaxSeries) AddCurve(rank, site, key);
     }
     for (const Leftover& leftover : rank.model.leftovers) {
       rest.retained_bytes += leftover.retained_bytes;
@@ -334,7 +353,7 @@ class Filler {
       rest.temporary_bytes += leftover.temporary_bytes;
     }
     rest.site = "[other sites]";
-    if (!sites.empty()) AddSite(rank, rest, SiteKeyOf(rest), false);
+    if (!rank.model.sites.empty()) AddSite(rank, rest, SiteKeyOf(rest), false);
   }
 
   void AddSite(const RankReport& rank, const Site& site, const std::string& key, bool with_stack) {

@@ -93,12 +93,15 @@ TEST(JobTablesTest, ASiteHasOneKeyOnAllRanks) {
   EXPECT_EQ(Named(tables, "stacks").rows(), 1u);
 }
 
-TEST(JobTablesTest, TwoSitesOfOneNameAreToldApart) {
+TEST(JobTablesTest, TwoSitesOfOneNameAreOne) {
   RankReport rank = Rank(0, 1);
   rank.model.sites.push_back(rank.model.sites[0]);
+  rank.model.sites.back().library = "elsewhere.py:7 in helper";
+  rank.model.sites.back().growth_bytes_per_step = 0;
   const auto tables = TablesOf(Recording({rank}));
-  const auto& keys = ColumnOf(tables, "sites", "site_key").texts;
-  EXPECT_NE(keys[0], keys[1]);
+  EXPECT_THAT(ColumnOf(tables, "sites", "retained_bytes").integers, ElementsAre(20002, 0));
+  EXPECT_THAT(ColumnOf(tables, "sites", "growth_bytes_per_step").reals, ElementsAre(64, 0));
+  EXPECT_EQ(ColumnOf(tables, "series", "live_bytes").integers.front(), 20002);
 }
 
 TEST(JobTablesTest, CurvesKeepTheirFirstAndLastPoint) {

@@ -1,0 +1,65 @@
+"""Reduces the tables of a job with the SQL of this package, which gives the same rows on DuckDB and on Spark."""
+import os
+import re
+
+TABLES = ("jobs", "ranks", "sites", "series", "ledger", "stacks", "frames", "verdicts", "holders")
+# Views in the order in which they build on each other; each is a file of the same name.
+VIEWS = ("verdict_kinds", "last_ranks", "job_summary", "verdict_shares", "rank_sites", "odd_growth", "odd_sizes", "odd_endings", "odd_ranks",
+         "odd_hosts", "odd_groups", "first_limit", "top_sites", "unsound", "history")
+# What a report is made of.
+RESULTS = ("job_summary", "verdict_shares", "odd_ranks", "odd_hosts", "odd_groups", "first_limit", "top_sites", "unsound", "history")
+
+
+class NoDuckDB(Exception):
+    """DuckDB is not installed; the text says how to get it."""
+
+
+def sql(name):
+    with open(os.path.join(os.path.dirname(__file__), "sql", name + ".sql")) as file:
+        return file.read()
+
+
+def order_of(query):
+    """The columns that the query itself orders its rows by, at its end."""
+    found = re.search(r"\nORDER BY ([\w ,]+)\s*$", query)
+    return found.group(1) if found else ""
+
+
+def duckdb_connection(folder, threads=None, memory_limit="1GB"):
+    """A connection of DuckDB with the tables of a folder and the views on them."""
+    try:
+        import duckdb
+    except ImportError:
+        raise NoDuckDB('plateau fleet reduces tables with DuckDB, which is not installed: pip install "plateau-trace[fleet]"')
+    database = duckdb.connect(config={"memory_limit": memory_limit, **({"threads": threads} if threads else {})})
+    for table in TABLES:
+        files = os.path.join(folder, table, "**", "*.parquet").replace("'", "''")
+        # Job and node stay texts, also where they look like numbers.
+        database.execute("CREATE VIEW %s AS SELECT * FROM read_parquet('%s', hive_partitioning = true, hive_types_autocast = false, "
+                         "union_by_name = true)" % (table, files))
+    for view in VIEWS:
+        # What many views build on is computed once.
+        kind = "TEMP TABLE" if view in ("last_ranks", "rank_sites", "odd_growth", "odd_sizes", "odd_ranks") else "VIEW"
+        database.execute("CREATE %s %s AS %s" % (kind, view, sql(view)))
+    return database
+
+
+def plain(value):
+    """A value as JSON has it: sums are integers of any size, counts are whole."""
+    return int(value) if hasattr(value, "as_tuple") else value
+
+
+def rows_of(names, rows):
+    return [{name: plain(value) for name, value in zip(names, row)} for row in rows]
+
+
+def results_of_duckdb(folder, **options):
+    """{name of the result: [row as a dictionary]}."""
+    database = duckdb_connection(folder, **options)
+    results = {}
+    for name in RESULTS:
+        query = "SELECT * FROM %s" % name
+        order = order_of(sql(name))
+        done = database.execute(query + (" ORDER BY " + order if order else ""))
+        results[name] = rows_of([column[0] for column in done.description], done.fetchall())
+    return results

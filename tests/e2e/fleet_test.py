@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""`plateau fleet` on jobs of real processes: the odd rank by name, the killed one, the healthy job that is quiet, what cannot be read, and rules."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from fleet_jobs import RANK_PROGRAM, fleet_python, record_job
+from plateau_cli import BUILD, PLATEAU, SOURCE, line_of, plateau
+
+
+def fleet(python, *arguments, code=0):
+    environment = dict(os.environ, PLATEAU_FLEET_PYTHON=python or "/usr/bin/python3")
+    done = subprocess.run([PLATEAU, "fleet", *map(str, arguments)], capture_output=True, text=True, env=environment)
+    assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def report(python, *arguments, code=0):
+    return json.loads(fleet(python, *arguments, "--json", "-", code=code).stdout)
+
+
+def check_verdicts_are_those_of_the_analyzer():
+    """The order of verdicts is written twice: once for the card, once in SQL."""
+    table = (SOURCE / "analyzer/verdict/vocabulary/verdict_kinds.inc").read_text()
+    kinds = {name: (int(rank), tone == "kGrows") for name, rank, tone in re.findall(r'PLATEAU_VERDICT\(\w+, +"(\w+)", +(\d+), (\w+),', table)}
+    sql = (SOURCE / "python/plateau_trace/fleet/sql/verdict_kinds.sql").read_text()
+    assert kinds == {name: (int(rank), grows == "true") for name, rank, grows in re.findall(r"\('(\w+)', (\d+), (\w+)\)", sql)}, kinds
+
+
+def check_odd_ranks(folder, python):
+    """A job on two nodes: rank 5 leaks, rank 2 has a larger cache, rank 6 is killed."""
+    first = record_job(folder, os.path.join(folder, "job", "node0"), ranks=4, world=8, leak=5, cache=2, PLATEAU_JOB="pretrain")
+    second = record_job(folder, os.path.join(folder, "job", "node1"), ranks=4, first=4, world=8, leak=5, kill=6, PLATEAU_JOB="pretrain")
+    page = os.path.join(folder, "job.html")
+    said = report(python, os.path.join(folder, "job"), "--html", page, "--columns", os.path.join(folder, "tables"))
+    (job,) = said["jobs"]
+    assert (job["job"], job["ranks"], job["world"], job["ranks_missing"]) == ("pretrain", 8, 8, 0), job
+    assert job["verdict"] in ("leak", "slow_leak"), job["verdict"]
+    odd = {(row["rank"], row["kind"]) for row in job["odd_ranks"]}
+    assert odd == {(5, "grows"), (2, "holds more"), (6, "was killed")}, job["odd_ranks"]
+    line = f"train.py:{line_of(RANK_PROGRAM)} "
+    assert job["odd_ranks"][0]["rank"] == 5 and job["odd_ranks"][0]["site"].startswith(line), job["odd_ranks"]
+    assert 69000 < job["odd_ranks"][0]["value"] < 71000, job["odd_ranks"]
+    assert job["first_limit"]["rank"] == 5 and job["sites"][0]["growing_ranks"] == 1, (job["first_limit"], job["sites"][0])
+    assert pathlib.Path(page).read_text().count("<h2>Odd ranks</h2>") == 1
+    # Tables that are there already are reduced as they are, and the numbers are the same.
+    again = report(python, os.path.join(folder, "tables"))
+    assert again == said, (again, said)
+    text = fleet(python, os.path.join(folder, "tables")).stdout
+    assert re.search(r"rank 5 grows by 6[78]\.\d KiB/step", text) and "rank 6 was killed" in text, text
+    # Half of a job's ranks are no job.
+    (half,) = report(python, second)["jobs"]
+    assert half["ranks_missing"] == 4, half
+    return first
+
+
+def check_rules(folder, python):
+    tables = os.path.join(folder, "tables")
+    done = fleet(python, tables, "--rule", "fail-on leak", "--rule", "max-odd-ranks 3", "--rule", "min-ranks 8", code=1)
+    assert done.stderr.count("broken rule") == 1 and "fail-on leak" in done.stderr, done.stderr
+    fleet(python, tables, "--rule", "max-growth 1MiB/step", "--rule", "max-share leak 20%")
+    fleet(python, tables, "--rule", "max-growth 64KiB/step", code=1)
+    fleet(python, tables, "--rule", "max-share leak 10%", code=1)
+    fleet(python, tables, "--rule", "be-nice 1", code=2)
+
+
+def check_healthy(folder, python):
+    record_job(folder, os.path.join(folder, "healthy"), ranks=8)
+    (job,) = report(python, os.path.join(folder, "healthy"), "--rule", "fail-on growth", "--rule", "max-odd-ranks 0")["jobs"]
+    assert job["verdict"] in ("steady", "warmup_complete") and job["odd_ranks"] == [] and job["unsound"] == [], job
+
+
+def check_unsound(folder, python):
+    """A job of which one node's recording is gone, one is of a newer version, one is still running."""
+    mixed = pathlib.Path(folder, "mixed")
+    for name in ("newer", "noise", "launched"):
+        (mixed / name).mkdir(parents=True)
+    trace = next(pathlib.Path(folder, "healthy").glob("*.plt")).read_bytes()
+    (mixed / "newer/train.1.2.plt").write_bytes(trace[:8] + b"\x63" + trace[9:])
+    (mixed / "noise/train.1.2.plt").write_bytes(b"nothing")
+    (mixed / "launched/ending.txt").write_text("exit 1\n")
+    running = subprocess.Popen([sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=dict(os.environ, LD_PRELOAD=str(BUILD / "lib/libplateau.so"), PLATEAU_OUT=str(mixed / "running")))
+    running.stdout.read(1)
+    try:
+        said = report(python, mixed, "--job", "mixed")
+    finally:
+        running.communicate()
+    (job,) = said["jobs"]
+    assert {row["status"] for row in job["unsound"]} == {"newer", "unreadable", "empty", "running"}, job["unsound"]
+    assert all(row["reason"] for row in job["unsound"]) and job["verdict"] == "inconclusive", job
+
+
+def check_other_files(folder, python):
+    other = pathlib.Path(folder, "other")
+    other.mkdir()
+    for number in range(10000):
+        (other / f"image{number}.jpg").touch()
+    began = time.process_time(), time.monotonic()
+    done = fleet(python, other, code=3)
+    assert "no recording there (10000 other files)" in done.stderr, done.stderr
+    print(f"10,000 other files: {time.monotonic() - began[1]:.2f} s")
+    fleet(python, os.path.join(folder, "nowhere"), code=3)
+
+
+def check_without_duckdb(folder):
+    done = fleet("/usr/bin/python3", os.path.join(folder, "healthy"), code=5)
+    assert 'pip install "plateau-trace[fleet]"' in done.stderr, done.stderr
+
+
+def main():
+    check_verdicts_are_those_of_the_analyzer()
+    python = fleet_python()
+    with tempfile.TemporaryDirectory() as folder:
+        check_other_files(folder, "/usr/bin/python3")
+        if python is None:
+            return
+        check_odd_ranks(folder, python)
+        check_rules(folder, python)
+        check_healthy(folder, python)
+        check_unsound(folder, python)
+        if subprocess.run(["/usr/bin/python3", "-c", "import duckdb"], capture_output=True).returncode:
+            check_without_duckdb(folder)
+    plateau("fleet", code=2)
+    print("fleet finds the odd ranks")
+
+
+if __name__ == "__main__":
+    main()
