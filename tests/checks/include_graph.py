@@ -50,7 +50,8 @@ BUILDS_ON = {
     "analyzer/verdict/cases": ["analyzer/base", "analyzer/series", "analyzer/verdict", "analyzer/verdict/method",
                                "analyzer/verdict/vocabulary"],
     "analyzer/process/names": ["analyzer/base", "analyzer/replay/definitions", "analyzer/symbols"],
-    "analyzer/process": ["analyzer/base", "analyzer/device", "analyzer/process/names", "analyzer/reader", "analyzer/replay",
+    "analyzer/process/holders": ["analyzer/replay/definitions", "analyzer/series", "preload/trace"],
+    "analyzer/process": ["analyzer/base", "analyzer/device", "analyzer/process/holders", "analyzer/process/names", "analyzer/reader", "analyzer/replay",
                          "analyzer/replay/definitions", "analyzer/series", "analyzer/series/clock", "analyzer/symbols",
                          "analyzer/verdict", "analyzer/verdict/vocabulary"],
     # Of the verdicts, report/ and its rooms take the table of names and words alone.

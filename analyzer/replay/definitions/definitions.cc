@@ -139,6 +139,7 @@ class Collector {
     append(result_.ledger, harvest.ledger);
     append(result_.rates, harvest.rates);
     append(result_.residency, harvest.residency);
+    result_.holders.Add(std::move(harvest.holders));
     groups_ = std::max(groups_, harvest.groups);
     append(result_.fork_children, harvest.fork_children);
     append(result_.copied_pages, harvest.copied_pages);
@@ -166,6 +167,7 @@ class Collector {
     std::stable_sort(result_.ledger.begin(), result_.ledger.end(), by_time);
     std::stable_sort(result_.rates.begin(), result_.rates.end(), by_time);
     std::stable_sort(result_.residency.begin(), result_.residency.end(), by_time);
+    result_.holders.SortByTime();
     std::stable_sort(result_.threads.begin(), result_.threads.end(),
                      [](const ThreadInfo& a, const ThreadInfo& b) {
                        return std::pair(a.stream, a.start_tsc) < std::pair(b.stream, b.start_tsc);
@@ -182,6 +184,10 @@ class Collector {
     result_.nodes.Resize(size_t{last_node_} + 1);
     result_.left_out_marks = DrawLeftOutMarks(groups_, result_.last_tsc, &result_.marks);
     result_.nodes.MergeEqual();
+    for (HolderChain& chain : result_.holders.chains) {
+      chain.stack = result_.Canonical(chain.stack);
+      chain.native_stack = result_.Canonical(chain.native_stack);
+    }
     for (ThreadInfo& thread : result_.threads) thread.creator_stack = result_.Canonical(thread.creator_stack);
     for (TimedMark& mark : result_.marks) {
       if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;

@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "analyzer/reader/trace_reader.h"
+#include "analyzer/replay/definitions/holder_log.h"
 #include "analyzer/replay/definitions/stack_nodes.h"
 #include "preload/trace/record.h"
 
@@ -105,6 +106,7 @@ struct Definitions {
   std::vector<TimedRate> rates;                            // by time
   std::vector<std::pair<std::string, std::string>> infos;  // in the order of the streams
   std::vector<TimedResidency> residency;                   // by time
+  HolderLog holders;
   std::vector<uint32_t> fork_children;
   std::vector<PageRun> copied_pages;  // of a forked child: no longer shared with its parent; ascending, apart
   absl::flat_hash_set<uint64_t>

@@ -102,6 +102,12 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
     case RecordKind::kResidency:
       out->residency.push_back({r.tsc, r.residency});
       break;
+    case RecordKind::kHolderWalk:
+      out->holders.Add(r.tsc, r.holder_walk);
+      break;
+    case RecordKind::kHolder:
+      out->holders.Add(r.tsc, r.holder);
+      break;
     case RecordKind::kDrop:
       if (!out->drops.Add(r.drop.reason, r.drop.events, r.drop.bytes)) ++out->unknown_records;
       break;

@@ -14,6 +14,7 @@
 #include "analyzer/reader/read_summary.h"
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions/definitions.h"
+#include "analyzer/replay/definitions/holder_log.h"
 #include "analyzer/replay/definitions/stack_nodes.h"
 #include "preload/trace/decoder.h"
 
@@ -56,6 +57,7 @@ struct Harvest {
   std::vector<TimedLedger> ledger;
   std::vector<TimedRate> rates;
   std::vector<TimedResidency> residency;
+  HolderLog holders;
   std::vector<std::pair<std::string, std::string>> infos;
   uint64_t groups = 0;  // of steps, since folding began
   std::vector<uint32_t> fork_children;
