@@ -36,8 +36,11 @@ absl::StatusOr<std::unique_ptr<ProcessAnalysis>> Analyze(const std::string& path
   // Set the readings of the ledger against the replay; say how long the run was and what limits it.
   a.run = DescribeRun(a.trace, a.clock, a.memory, options.known);
 
+  // Tie the references that walks found to the sites whose bytes they keep alive.
+  a.holders = FindHolders(a.trace, a.clock, a.memory, &a.sites);
+
   // Judge every site, every pool and the process; test the hypotheses and match the known patterns.
-  a.verdicts = JudgeProcess(a.trace, a.sites, a.clock, a.memory, a.rows, a.run, options.workers);
+  a.verdicts = JudgeProcess(a.trace, a.sites, a.clock, a.memory, a.rows, a.run, a.holders, options.workers);
   return analysis;
 }
 

@@ -1,6 +1,6 @@
 // One process of a recording, all the way from its trace to its verdicts.
 //
-//   trace --> definitions, sites --> clock --> replay --> rows --> run --> verdicts
+//   trace --> definitions, sites --> clock --> replay --> rows --> run --> holders --> verdicts
 //
 // Each arrow is a stage with its own input and output type; analyze_process.cc lists them in order. The
 // result keeps what every stage gave, because a report shows all of it.
@@ -19,6 +19,7 @@
 #include "analyzer/process/process_run.h"
 #include "analyzer/process/process_trace.h"
 #include "analyzer/process/row_digest.h"
+#include "analyzer/process/site_holders.h"
 #include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/definitions/site_table.h"
 #include "analyzer/symbols/symbolizer.h"
@@ -42,6 +43,7 @@ struct ProcessAnalysis {
   ProcessMemory memory;
   RowDigest rows;
   ProcessRun run;
+  SiteHolders holders;
   verdict::Analysis verdicts;
 
   // Whether a helper ended while the process that started it went on to train: what it held is free again.

@@ -142,7 +142,8 @@ std::vector<series::BundledAllocator> AllocatorsOf(const ProcessSites& sites, co
 
 verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& sites,
                                const ProcessClock& clock, const ProcessMemory& memory, const RowDigest& rows,
-                               const ProcessRun& run, const std::vector<ForkedWorker>& workers) {
+                               const ProcessRun& run, const SiteHolders& holders,
+                               const std::vector<ForkedWorker>& workers) {
   verdict::AnalysisInput input;
   input.run = run.context;
   input.has_python = !trace.definitions.codes.empty();
@@ -154,6 +155,7 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   input.copy_on_write = memory.copy_on_write;
   input.not_covered = NotCovered(trace.definitions);
   input.reservations = memory.regions.sites();
+  input.holdings = holders.sites;
   input.started_threads = ThreadsByStarter(trace, sites, clock);
   input.site_info.resize(memory.series->site_count());
   SiteDescriber describer(sites, memory, rows, &input.site_info);

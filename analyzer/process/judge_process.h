@@ -10,13 +10,15 @@
 #include "analyzer/process/process_run.h"
 #include "analyzer/process/process_trace.h"
 #include "analyzer/process/row_digest.h"
+#include "analyzer/process/site_holders.h"
 #include "analyzer/verdict/analysis.h"
 
 namespace plateau::process {
 
 verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& sites,
                                const ProcessClock& clock, const ProcessMemory& memory, const RowDigest& rows,
-                               const ProcessRun& run, const std::vector<ForkedWorker>& workers);
+                               const ProcessRun& run, const SiteHolders& holders,
+                               const std::vector<ForkedWorker>& workers);
 
 }  // namespace plateau::process
 

@@ -136,7 +136,8 @@ EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<Pool
                               .traits = traits,
                               .retained_bytes = site.retained_bytes,
                               .held_bytes = has_traits ? traits.retained_bytes : site.retained_bytes,
-                              .peak_bytes = traits.peak_bytes});
+                              .peak_bytes = traits.peak_bytes,
+                              .holding = i < input.holdings.size() ? &input.holdings[i] : nullptr});
   }
   return evidence;
 }

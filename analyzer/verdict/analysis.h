@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "analyzer/series/copy_on_write.h"
+#include "analyzer/series/holding.h"
 #include "analyzer/series/large_regions.h"
 #include "analyzer/series/ledger.h"
 #include "analyzer/series/process_series.h"
@@ -47,6 +48,7 @@ struct AnalysisInput {
   int64_t site_bucket_steps = 1;
   std::vector<SiteInfo> site_info;                    // empty, or one per site
   std::vector<series::SiteTraits> site_traits;        // empty, or one per site
+  std::vector<series::SiteHolding> holdings;          // empty, or one per site
   std::vector<series::SiteReservation> reservations;  // of the first sites; the others have none
 
   std::vector<series::LedgerSample> ledger;   // of the host; empty when no ledger was recorded

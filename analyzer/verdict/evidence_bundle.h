@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/series/copy_on_write.h"
+#include "analyzer/series/holding.h"
 #include "analyzer/series/ledger.h"
 #include "analyzer/series/process_series.h"
 #include "analyzer/series/run_context.h"
@@ -39,6 +40,7 @@ struct SiteEvidence {
   double retained_bytes = 0;  // old enough to count
   double held_bytes = 0;      // all that is alive at the end
   double peak_bytes = 0;
+  const series::SiteHolding* holding = nullptr;  // null: no walk asked for it
 
   // True when a frame, the name or the op contains one of `words` (lower case).
   bool Mentions(std::initializer_list<std::string_view> words) const;

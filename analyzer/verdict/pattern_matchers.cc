@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/verdict/holder_patterns.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
@@ -15,6 +16,7 @@ namespace plateau::verdict {
 namespace {
 
 using series::BirthPhase;
+using series::HolderPath;
 using Match = std::optional<PatternMatch>;
 using SiteTest = std::function<bool(const SiteEvidence&)>;
 
@@ -197,8 +199,31 @@ Match KeptGraph(const EvidenceBundle& e) {
   });
 }
 
+// What a walk over the living objects did not reach but the collector knows.
+Match SeenGarbage(const EvidenceBundle& e) {
+  constexpr double kMostOfIt = 0.5;
+  const auto garbage = [](const SiteEvidence& s) {
+    return s.holding != nullptr && s.holding->garbage_share > kMostOfIt
+               ? s.holding->garbage_share * s.held_bytes
+               : 0;
+  };
+  std::optional<size_t> most;
+  for (size_t i = 0; i < e.sites.size(); ++i) {
+    if (garbage(e.sites[i]) < e.Material()) continue;
+    if (!most || garbage(e.sites[i]) > garbage(e.sites[*most])) most = i;
+  }
+  if (!most) return std::nullopt;
+  const SiteEvidence& site = e.sites[*most];
+  const HolderPath* cycle = site.holding->main();
+  std::string text =
+      "gc.collect() would free about " + BytesText(garbage(site)) + " of what " + SiteText(site) + " made";
+  if (cycle != nullptr && cycle->end == series::HeldBy::kGarbage) text += "; " + cycle->text;
+  return Of(garbage(site), text, most);
+}
+
 Match WaitingGarbage(const EvidenceBundle& e) {
   if (!e.has_python) return std::nullopt;
+  if (Match seen = SeenGarbage(e)) return seen;
   return LargestSite(e, e.Material(), [](const SiteEvidence& s) {
     return s.verdict.kind == VerdictKind::kSteady && s.traits.burst_free_share > 0.8 &&
            s.verdict.evidence.maturity_steps.value_or(0) >= 3 && !s.verdict.evidence.cycle_amplitude_bytes &&
@@ -405,6 +430,11 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
 }  // namespace
 
 std::optional<PatternMatch> MatchPattern(const Pattern& pattern, const EvidenceBundle& evidence) {
+  if (IsHolderPattern(pattern.id)) {
+    Match held = MatchHolderPattern(pattern.id, evidence);
+    if (held) held->pattern = &pattern;
+    return held;
+  }
   const auto matcher = Matchers().find(pattern.id);
   if (matcher == Matchers().end()) return std::nullopt;
   Match match = matcher->second(evidence);

@@ -127,6 +127,54 @@ const std::vector<Pattern>& PatternCatalogue() {
        "An exception refers to its traceback, and that to every frame on the way with all its local "
        "variables.",
        "Keep str(error), or clear it with error.with_traceback(None).", true},
+      // By who holds it, see holder_patterns.h.
+      {"K33", "A callback keeps what it is given",
+       "The trainer keeps its callbacks for the whole run, so whatever a callback puts into an attribute of "
+       "its "
+       "own stays with it: batches, outputs, losses.",
+       "Keep numbers (.item(), .detach().cpu() of what is needed) or empty the attribute at the end of each "
+       "epoch.",
+       true},
+      {"K34", "The log history grows",
+       "Each call of the logger appends to trainer.state.log_history, which is kept and written with every "
+       "checkpoint.",
+       "Log less often (logging_steps), log numbers and no tensors, or cut the list in a callback.", true},
+      {"K35", "A metric object keeps its inputs",
+       "A metric with list states keeps every prediction and target until it is reset.",
+       "Call metric.reset() at the end of each epoch, and compute over batches (compute_on_step, a streaming "
+       "metric) instead of keeping them.",
+       true},
+      {"K36", "A hook keeps what it sees",
+       "A hook of a module lives as long as the module, and its closure or object keeps what it appends to.",
+       "Detach what the hook keeps, empty it after each step, and remove the hook with handle.remove().",
+       true},
+      {"K37", "A stored exception keeps its frames",
+       "An exception that is kept (in a list, in sys.last_exc of an interactive session) refers to its "
+       "traceback, "
+       "and that to every frame with all its local variables.",
+       "Keep str(error), call traceback.clear_frames(error.__traceback__), or del sys.last_exc, "
+       "sys.last_value.",
+       true},
+      {"K38", "A collection at module level is never emptied",
+       "A list, dict or set that a name of a module stands for lives until the program ends; what is added "
+       "to it "
+       "stays.",
+       "Empty it where its work is done, give it a bound (collections.deque(maxlen=...)), or make it a "
+       "local.",
+       true},
+      {"K39", "functools.lru_cache without a bound",
+       "A cache with maxsize=None (or functools.cache) keeps the arguments and the result of every different "
+       "call; on a method it keeps every self as well.",
+       "Give it a maxsize, call cache_clear() between epochs, or cache by a small key.", true},
+      {"K40", "The data set keeps what it makes",
+       "An attribute of the data set object (a list, a dict) keeps examples or what was decoded from them; "
+       "each "
+       "worker has its own copy.",
+       "Do not keep decoded examples in self; cache encoded ones, or give the cache a bound.", false},
+      {"K41", "Batches wait in a prefetch queue",
+       "Workers run ahead of the training: prefetch_factor x workers batches are in the queue at any time.",
+       "Lower prefetch_factor or the number of workers. A queue that grows has a consumer that is too slow.",
+       false},
   };
   return catalogue;
 }

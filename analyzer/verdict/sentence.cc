@@ -153,8 +153,28 @@ std::string WarmupInProgress(const Verdict& v) {
   return "Growth is slowing; where it levels off is not visible yet.";
 }
 
+// Of a fill whose end is known from the container itself.
+std::string BoundedFill(const RunContext& run, const Verdict& v) {
+  const Evidence& e = v.evidence;
+  std::string out = "Fills " + e.held_by;
+  if (e.complete.value_or(false)) {
+    out +=
+        ", which has all it can have: " + BytesText(e.retained_bytes.value_or(0)) + ", and it stays there.";
+    return out + SeenText(v);
+  }
+  out += ": " + BytesText(e.retained_bytes.value_or(0)) + " now, " + BytesText(v.plateau_bytes->value) +
+         " when it is full";
+  if (v.knee_step) out += ", near step " + NumberText(std::round(v.knee_step->value)) + " at this rate";
+  out += ".";
+  if (run.limit_bytes && v.plateau_bytes->value > *run.limit_bytes) {
+    out += " " + LimitName(run, true) + " reached before that.";
+  }
+  return out + SeenText(v);
+}
+
 std::string CacheFill(const RunContext& run, const Verdict& v) {
   const Evidence& e = v.evidence;
+  if (e.container_bound && v.plateau_bytes && !e.held_by.empty()) return BoundedFill(run, v);
   std::string out;
   if (e.per_example_bytes) {
     out = e.from_log_only ? "Growth as when each example is kept once: " : "Each example is kept once: ";
@@ -430,11 +450,27 @@ std::string InUnits(const std::string& text, std::string_view unit) {
 
 void Explain(const RunContext& run, Verdict* verdict) {
   verdict->sentence = Sentence(run, *verdict);
+  const Evidence& e = verdict->evidence;
+  if (GrowsWithoutEnd(verdict->kind) && e.garbage_share.value_or(0) > 0) {
+    verdict->sentence +=
+        " " + NumberText(std::round(100 * *e.garbage_share)) + " % of it is garbage in cycles";
+    verdict->sentence += e.is_collector_off ? ", and Python's collector is switched off."
+                                            : " that wait for Python's collector.";
+  }
   if (run.unit == series::StepUnit::kBatch) verdict->sentence = InUnits(verdict->sentence, "batch");
   if (run.unit == series::StepUnit::kRound) verdict->sentence = InUnits(verdict->sentence, "round");
 }
 
 std::string NextStep(const Verdict& verdict) {
+  const bool has_holder = !verdict.evidence.held_by.empty() && !verdict.evidence.replaced_bytes &&
+                          verdict.evidence.untraced_kind.empty();
+  if (has_holder && GrowsWithoutEnd(verdict.kind)) {
+    return "Look at who adds to " + verdict.evidence.held_by +
+           " and never takes out: keep less in it, empty it, or give it a bound.";
+  }
+  if (verdict.evidence.garbage_share.value_or(0) > 0.5) {
+    return "Break the cycle, call gc.collect() now and then, or let the collector run.";
+  }
   switch (verdict.kind) {
     case VerdictKind::kLeak:
     case VerdictKind::kSlowLeak:
@@ -455,6 +491,8 @@ std::string NextStep(const Verdict& verdict) {
     case VerdictKind::kUntracedGrowth:
       return "See the ledger: mapped files are reclaimable, shared and driver memory are not.";
     case VerdictKind::kCacheFill:
+      if (verdict.evidence.container_bound)
+        return "Size memory for the full container, or give it a smaller bound.";
       return "Size memory for the data set, or keep examples encoded instead of decoded.";
     case VerdictKind::kWorkerDuplication:
       return "Keep the data set in arrays instead of Python lists, or use fewer workers.";

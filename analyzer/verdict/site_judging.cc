@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/verdict/judge_holding.h"
 #include "analyzer/verdict/method/site_classifier.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/reserved_fill.h"
@@ -122,6 +123,9 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
   if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
   if (site < input_.reservations.size()) {
     JudgeReservedFill(input_.reservations[site], out.growth_bytes_per_step, pool.run, &out.verdict);
+  }
+  if (site < input_.holdings.size()) {
+    JudgeHolding(input_.holdings[site], *series, width, pool.run, &out.verdict, &out.growth_bytes_per_step);
   }
   Explain(pool.run, &out.verdict);
   finding.verdict = out.verdict;

@@ -48,6 +48,10 @@ std::string_view ReasonName(Reason reason) {
       return "unexplained_growth";
     case Reason::kNotCovered:
       return "not_covered";
+    case Reason::kContainerGrows:
+      return "container_grows";
+    case Reason::kWaitsForCollector:
+      return "waits_for_collector";
   }
   return "";
 }

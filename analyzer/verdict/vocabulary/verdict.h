@@ -33,6 +33,8 @@ enum class Reason {
   kNoSteps,             // no_steps: no training step was seen, there is nothing to compare
   kUnexplainedGrowth,   // unexplained_growth: resident memory grows that no site, pool or file explains
   kNotCovered,          // not_covered: a part of the run was not recorded, and nothing grew in the rest
+  kContainerGrows,      // container_grows: a container that holds it was longer at every look, to the last
+  kWaitsForCollector,   // waits_for_collector: most of it is garbage in cycles that will be collected
 };
 std::string_view ReasonName(Reason reason);
 
@@ -117,6 +119,12 @@ struct Evidence {
   std::string copied_site;    // whose pages workers copied most
   std::string largest_kept;   // of an all-clear: the site that keeps most of what stayed, with its verdict
   std::optional<double> copied_site_bytes;
+  std::string held_by;                    // the container that keeps most of it, with its length
+  std::optional<double> container_items;  // of it, at the last look
+  std::optional<double> container_bound;  // how many it can hold
+  std::optional<double> container_items_per_step;
+  std::optional<double> garbage_share;  // that waited for the collector at the last look
+  bool is_collector_off = false;
   std::optional<bool> fill_like;        // linear and abrupt, though no epoch length is known
   std::optional<bool> complete;         // a cache fill that has seen all of the data
   bool loss_limited = false;            // survivors are explained by lost free events

@@ -65,7 +65,7 @@ TEST_F(PatternsTest, CatalogueIsComplete) {
     EXPECT_STRNE(pattern.explanation, "");
     EXPECT_STRNE(pattern.fix, "");
   }
-  EXPECT_EQ(ids.size(), 32u);
+  EXPECT_EQ(ids.size(), 41u);
 }
 
 TEST_F(PatternsTest, OrdinaryTrainingMatchesNothing) { EXPECT_THAT(Matched(), IsEmpty()); }
