@@ -124,7 +124,8 @@ const Command& CheckCommand() {
             .default_value = "no limit"},
            {.name = "budget",
             .value = "GLOB=BYTES",
-            .help = "What matching sites may retain, or GLOB=RATE/step may grow.",
+            .help = "What matching sites may retain, or GLOB=RATE/step may grow; held-by:GLOB is of who "
+                    "holds it.",
             .default_value = "none",
             .repeated = true},
            {.name = "min-steps", .value = "N", .help = "Steps the run must have.", .default_value = "0"},

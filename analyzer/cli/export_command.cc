@@ -85,7 +85,7 @@ const Command& ExportCommand() {
             .default_value = "retained"},
            {.name = "table",
             .value = "NAME",
-            .help = "Of CSV: sites, ledger, series, processes or hypotheses.",
+            .help = "Of CSV: sites, ledger, series, processes, hypotheses or holders.",
             .default_value = "sites"},
            {.name = "job",
             .value = "NAME",

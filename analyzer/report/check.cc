@@ -114,7 +114,11 @@ class Checker {
         Budget(rule, out);
         break;
       case Kind::kBudgetGrowth:
-        MaxGrowth(rule, Matching(rule.glob), out);
+        if (rule.is_by_holder) {
+          HolderBudget(rule, /*per_step=*/true, out);
+        } else {
+          MaxGrowth(rule, Matching(rule.glob), out);
+        }
         break;
       case Kind::kMinSteps:
         out.message = absl::StrCat(HumanCount(model_.steps.count), " steps, at least ",
@@ -215,7 +219,50 @@ class Checker {
     return static_cast<double>(high);
   }
 
+  // Paths of sites whose container, or the path itself, matches.
+  struct Held {
+    const Site* site;
+    const HolderPath* path;
+  };
+  std::vector<Held> MatchingHolders(const std::string& glob) const {
+    std::vector<Held> out;
+    for (const Site* site : sites_) {
+      for (const HolderPath& path : site->held_by) {
+        if (MatchesGlob(glob, path.container) || MatchesGlob(glob, path.text)) out.push_back({site, &path});
+      }
+    }
+    return out;
+  }
+
+  void HolderBudget(const CheckRule& rule, bool per_step, CheckOutcome& out) {
+    if (model_.holders.walks == 0) {
+      out.status = CheckStatus::kWarned;
+      out.message = "nobody looked for holders in this recording; nothing can be said";
+      if (!model_.holders.skipped_why.empty())
+        absl::StrAppend(&out.message, ": ", model_.holders.skipped_why);
+      return;
+    }
+    double sum = 0;
+    for (const Held& held : MatchingHolders(rule.glob)) {
+      const double growth = held.path->share * std::max(0.0, held.site->growth_bytes_per_step);
+      sum += per_step ? growth : static_cast<double>(held.path->bytes);
+      if (out.details.size() >= 10) continue;
+      out.details.push_back(Printable(absl::StrCat(held.path->text, " holds ",
+                                                   FormatBytes(static_cast<double>(held.path->bytes)), " of ",
+                                                   held.site->site)));
+    }
+    const std::string what = absl::StrCat("held by ", rule.glob);
+    if (per_step) {
+      out.message = absl::StrCat(what, ": ", HumanRate(sum), ", at most ", HumanRate(rule.limit), " allowed");
+      if (sum > rule.limit) out.status = CheckStatus::kFailed;
+    } else {
+      Level(what.c_str(), sum, rule, out);
+    }
+    if (out.status == CheckStatus::kPassed) out.details.clear();
+  }
+
   void Budget(const CheckRule& rule, CheckOutcome& out) {
+    if (rule.is_by_holder) return HolderBudget(rule, /*per_step=*/false, out);
     const std::vector<const Site*> sites = Matching(rule.glob);
     double sum = 0;
     for (const Site* site : sites) {
@@ -334,7 +381,9 @@ absl::StatusOr<CheckRule> ParseCheckRule(absl::string_view line) {
                                       : Kind::kMaxDrops;
     PLATEAU_ASSIGN_OR_RETURN(rule.limit, ParseCount(words[1]));
   } else if (name == "budget") {
-    rule.glob = words[1];
+    absl::string_view glob = words[1];
+    rule.is_by_holder = absl::ConsumePrefix(&glob, "held-by:");
+    rule.glob = std::string(glob);
     const bool per_step = absl::EndsWith(words[2], "/step");
     rule.kind = per_step ? Kind::kBudgetGrowth : Kind::kBudget;
     PLATEAU_ASSIGN_OR_RETURN(rule.limit, ParseLimit(words[2], per_step));

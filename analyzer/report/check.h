@@ -12,6 +12,7 @@
 //   plateau-by 200                        nothing may grow after this step
 //   budget data/*.py 512MiB               what matching sites may retain together
 //   budget data/*.py 64KiB/step           ... or may grow
+//   budget held-by:client._cache* 64MiB   what containers of that name may hold, or by how much a step
 //   min-steps 50                          fewer steps decide nothing: fail
 //   max-drops 0                           events lost by the recorder
 //   baseline 10%                          no site may retain or grow this much more than in the baseline
@@ -51,6 +52,7 @@ struct CheckRule {
   std::string text;                   // as written
   std::vector<std::string> verdicts;  // kFailOn
   std::string glob;                   // kBudget, kBudgetGrowth
+  bool is_by_holder = false;          // the glob is of who holds the bytes, not of who made them
   double limit = 0;                   // bytes, bytes per step, a step, a count, or a share
 };
 

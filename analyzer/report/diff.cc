@@ -28,6 +28,7 @@ DiffSide SideOf(const Row& row) {
 DiffSide SideOf(const Site& site) {
   DiffSide side = SideOf<Site>(site);
   side.verdict = site.verdict;
+  if (!site.held_by.empty()) side.held_by = site.held_by.front().text;
   side.line = site.line;
   side.growth_bytes_per_step = site.growth_bytes_per_step;
   return side;
@@ -82,6 +83,7 @@ std::string VerdictChange(const DiffRow& row) {
 nlohmann::ordered_json ToJson(const DiffSide& side) {
   if (!side.present) return nullptr;
   return {{"verdict", side.verdict},
+          {"held_by", side.held_by},
           {"line", side.line},
           {"retained_bytes", side.retained_bytes},
           {"retained_count", side.retained_count},
@@ -139,6 +141,30 @@ ReportDiff DiffReports(const ReportModel& before, const ReportModel& after) {
   return diff;
 }
 
+namespace {
+
+// Who holds the rows that are shown, where that is another than before. A run in which nobody looked says nothing.
+std::string HolderChanges(const ReportDiff& diff, const DiffTextOptions& options) {
+  std::string out;
+  size_t shown = 0;
+  for (const DiffRow& row : diff.rows) {
+    if (row.before.held_by == row.after.held_by) continue;
+    if (row.before.present && row.before.held_by.empty() && !row.after.present) continue;
+    if (options.top != 0 && ++shown > options.top) break;
+    const auto name = [](const DiffSide& side) {
+      return !side.present          ? std::string("gone")
+             : side.held_by.empty() ? std::string("not known")
+                                    : side.held_by;
+    };
+    absl::StrAppend(&out, out.empty() ? "\nHeld by\n" : "", "  ", Printable(row.site), ": ",
+                    row.before.present ? absl::StrCat(Printable(name(row.before)), " -> ") : "",
+                    Printable(name(row.after)), "\n");
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string WriteDiffText(const ReportDiff& diff, const DiffTextOptions& options) {
   std::string out = absl::StrCat("Verdict  ", verdict::VerdictTitle(diff.verdict_before), " -> ",
                                  verdict::VerdictTitle(diff.verdict_after), "\nSteps    ",
@@ -186,7 +212,8 @@ std::string WriteDiffText(const ReportDiff& diff, const DiffTextOptions& options
   total.before = diff.totals_before;
   total.after = diff.totals_after;
   add(total);
-  return absl::StrCat(out, grid.Write(options.columns));
+  absl::StrAppend(&out, grid.Write(options.columns));
+  return absl::StrCat(out, HolderChanges(diff, options));
 }
 
 std::string WriteDiffJson(const ReportDiff& diff) {

@@ -16,6 +16,7 @@ namespace plateau::report {
 struct DiffSide {
   bool present = false;
   std::string verdict;
+  std::string held_by;  // the first path; empty when none is known
   int line = 0;
   int64_t retained_bytes = 0;
   int64_t retained_count = 0;

@@ -71,7 +71,8 @@ struct FieldsOf<Verdict> {
       Field{"outcome", &Verdict::outcome}, Field{"forecasts", &Verdict::forecasts},
       Field{"detectable_bytes_per_step", &Verdict::detectable_bytes_per_step},
       Field{"needs_steps", &Verdict::needs_steps}, Field{"limit_bytes", &Verdict::limit_bytes},
-      Field{"limit_source", &Verdict::limit_source}, Field{"next_steps", &Verdict::next_steps});
+      Field{"held_by", &Verdict::held_by}, Field{"limit_source", &Verdict::limit_source},
+      Field{"next_steps", &Verdict::next_steps});
 };
 
 template <>
@@ -293,6 +294,43 @@ struct FieldsOf<Share> {
                  Field{"growth_bytes_per_step", &Share::growth_bytes_per_step});
 };
 
+template <>
+struct FieldsOf<HolderLink> {
+  static constexpr auto kAll = std::tuple(Field{"kind", &HolderLink::kind}, Field{"text", &HolderLink::text},
+                                          Field{"user_data", &HolderLink::is_user_data});
+};
+
+template <>
+struct FieldsOf<ContainerReading> {
+  static constexpr auto kAll =
+      std::tuple(Field{"step", &ContainerReading::step}, Field{"items", &ContainerReading::items});
+};
+
+template <>
+struct FieldsOf<HolderPath> {
+  static constexpr auto kAll = std::tuple(
+      Field{"end", &HolderPath::end}, Field{"root", &HolderPath::root},
+      Field{"root_owner", &HolderPath::root_owner}, Field{"text", &HolderPath::text},
+      Field{"container", &HolderPath::container}, Field{"container_type", &HolderPath::container_type},
+      Field{"share", &HolderPath::share}, Field{"bytes", &HolderPath::bytes},
+      Field{"items", &HolderPath::items}, Field{"bound", &HolderPath::bound},
+      Field{"items_per_step", &HolderPath::items_per_step}, Field{"lengths", &HolderPath::lengths},
+      Field{"links", &HolderPath::links}, Field{"container_links", &HolderPath::container_links});
+};
+
+template <>
+struct FieldsOf<HolderLooks> {
+  static constexpr auto kAll = std::tuple(
+      Field{"walks", &HolderLooks::walks}, Field{"cut", &HolderLooks::cut},
+      Field{"skipped", &HolderLooks::skipped}, Field{"skipped_why", &HolderLooks::skipped_why},
+      Field{"objects", &HolderLooks::objects}, Field{"seconds", &HolderLooks::seconds},
+      Field{"last_step", &HolderLooks::last_step}, Field{"garbage_objects", &HolderLooks::garbage_objects},
+      Field{"garbage_bytes", &HolderLooks::garbage_bytes},
+      Field{"frozen_objects", &HolderLooks::frozen_objects},
+      Field{"collector_off", &HolderLooks::is_collector_off}, Field{"damaged", &HolderLooks::damaged},
+      Field{"sentence", &HolderLooks::sentence});
+};
+
 // Of a site, but for its series (written on request) and its stack (frames, not their numbers).
 template <>
 struct FieldsOf<Site> {
@@ -301,7 +339,9 @@ struct FieldsOf<Site> {
       Field{"function", &Site::function}, Field{"module", &Site::module}, Field{"pool", &Site::pool},
       Field{"phase", &Site::phase}, Field{"category", &Site::category},
       Field{"source_line", &Site::source_line}, Field{"library", &Site::library},
-      Field{"is_import", &Site::is_import}, Field{"retained_bytes", &Site::retained_bytes},
+      Field{"is_import", &Site::is_import}, Field{"held_by", &Site::held_by},
+      Field{"looked_at", &Site::looked_at}, Field{"not_found_share", &Site::not_found_share},
+      Field{"garbage_share", &Site::garbage_share}, Field{"retained_bytes", &Site::retained_bytes},
       Field{"retained_count", &Site::retained_count}, Field{"grown_bytes", &Site::grown_bytes},
       Field{"growth_bytes_per_step", &Site::growth_bytes_per_step},
       Field{"growth_interval", &Site::growth_interval}, Field{"peak_bytes", &Site::peak_bytes},
@@ -335,7 +375,7 @@ inline constexpr auto kSummaryFields =
                Field{"processes", &ReportModel::processes}, Field{"hypotheses", &ReportModel::hypotheses},
                Field{"patterns", &ReportModel::patterns}, Field{"breakdown", &ReportModel::breakdown},
                Field{"allocators", &ReportModel::allocators}, Field{"heap_holes", &ReportModel::heap_holes},
-               Field{"phases", &ReportModel::phases});
+               Field{"holders", &ReportModel::holders}, Field{"phases", &ReportModel::phases});
 
 }  // namespace plateau::report
 

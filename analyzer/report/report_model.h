@@ -102,6 +102,7 @@ struct Verdict {
   std::optional<double> needs_steps;                // more steps that would decide it
   std::optional<double> limit_bytes;                // memory limit forecasts refer to
   std::string limit_source;                         // whose it is: "given", "cgroup", "machine"; or empty
+  std::vector<std::string> held_by;                 // who keeps the bytes alive, one line each
   std::vector<std::string> next_steps;              // what to do now
 };
 
@@ -319,6 +320,54 @@ struct Share {
   double growth_bytes_per_step = 0;
 };
 
+// One link of a reference path, "attribute" and ".history".
+struct HolderLink {
+  std::string kind;
+  std::string text;
+  bool is_user_data = false;  // a key: part of what the program works on
+};
+
+// How long the container of a path was when a walk looked at it.
+struct ContainerReading {
+  double step = 0;
+  double items = 0;
+};
+
+// The references that keep a site's objects alive: "trainer.meter.history[*]['loss']".
+struct HolderPath {
+  std::string end;              // "path", "native", "garbage", "lost"; see docs/holders.md
+  std::string root;             // "a local of main() (train.py:31)", "module cache"
+  std::string root_owner;       // "user", "library", "interpreter", "native"
+  std::string text;             // the whole path
+  std::string container;        // the part of it that leads to the container; empty: there is none
+  std::string container_type;   // "list"
+  double share = 0;             // of what the last walk looked at
+  int64_t bytes = 0;            // that share of what the site retains
+  std::optional<double> items;  // of the container, at the last walk
+  std::optional<double> bound;  // how many it can have, where it says so
+  std::optional<double> items_per_step;
+  std::vector<ContainerReading> lengths;  // by step
+  std::vector<HolderLink> links;
+  int64_t container_links = 0;  // how many of them lead to the container
+};
+
+// What walks over the living objects found of the process that the report is about.
+struct HolderLooks {
+  int64_t walks = 0;
+  int64_t cut = 0;  // of them, by a limit of time or memory
+  int64_t skipped = 0;
+  std::string skipped_why;  // of the last one
+  double objects = 0;       // visited by the last walk
+  double seconds = 0;       // of all walks
+  double last_step = 0;
+  double garbage_objects = 0;  // in cycles that wait for the collector
+  double garbage_bytes = 0;    // of what was looked at
+  double frozen_objects = 0;   // gc.freeze()
+  bool is_collector_off = false;
+  int64_t damaged = 0;  // records that could not be used
+  std::string sentence;
+};
+
 // Ages in steps: 0 | 1 | 2-3 | 4-7 | ...
 inline constexpr int kAgeBuckets = 24;
 
@@ -335,7 +384,11 @@ struct Site {
   // Where a library that this line called allocated, "collate.py:180 in default_collate": the innermost Python
   // line of the most common stack. Empty when the line itself allocates.
   std::string library;
-  bool is_import = false;  // the line imports a module, and that allocated
+  bool is_import = false;           // the line imports a module, and that allocated
+  std::vector<HolderPath> held_by;  // the most telling first
+  double looked_at = 0;             // how many of its objects the last walk looked at
+  double not_found_share = 0;       // of them: nobody was found who holds them
+  double garbage_share = 0;         // of them: they wait for the collector
   int64_t retained_bytes = 0;
   int64_t retained_count = 0;
   int64_t grown_bytes = 0;  // of the retained bytes: allocated while the clock ran, not before its first step
@@ -393,6 +446,7 @@ struct ReportModel {
   std::vector<BreakdownItem> breakdown;
   std::vector<LibraryAllocator> allocators;
   HeapHoles heap_holes;
+  HolderLooks holders;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;  // one per pool that has any
   std::vector<Device> devices;

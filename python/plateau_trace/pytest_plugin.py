@@ -130,6 +130,24 @@ def leaking_sites(report, limit):
             if site.get("verdict") in GROWING and (site.get("growth_bytes_per_step") or 0) > limit]
 
 
+def keepers(site):
+    """Who keeps what a call site made: 'test keeps 40 tensors in `client._cache`'."""
+    lines = []
+    for path in site.get("held_by") or []:
+        share = path.get("share") or 0
+        if path.get("end") == "garbage":
+            lines.append("%d %% waits for the garbage collector: %s" % (round(100 * share), path["text"]))
+            continue
+        if path.get("end") != "path":
+            lines.append(path["text"])
+            continue
+        kind = "tensor" if site.get("tensor_count") else "object"
+        count = round(share * (site.get("tensor_count") or site.get("retained_count") or 0))
+        where = path.get("container") or path["text"]
+        lines.append("test keeps %d %s%s in `%s`" % (count, kind, "" if count == 1 else "s", where))
+    return lines
+
+
 def describe(leaks, limit, repeats):
     lines = ["%d call site%s leak%s (limit %d bytes per repetition, %d repetitions):" %
              (len(leaks), "" if len(leaks) == 1 else "s", "s" if len(leaks) == 1 else "", limit, repeats)]
@@ -137,4 +155,5 @@ def describe(leaks, limit, repeats):
         where = "%s:%s %s" % (site.get("file") or site.get("module"), site.get("line"), site.get("function"))
         lines.append("  %.0f bytes per repetition, %d bytes kept: %s [%s]" % (
             site["growth_bytes_per_step"], site.get("retained_bytes", 0), where, site["verdict"]))
+        lines += ["    " + line for line in keepers(site)]
     return "\n".join(lines)

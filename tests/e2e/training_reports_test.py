@@ -36,7 +36,7 @@ def check_card(name, recording, _folder):
     assert len(lines) <= 30, f"{len(lines)} lines\n{card}"
     assert max(map(display_width, lines)) <= 80, card
     assert "\x1b" not in card, "colour in a file"
-    for section in ("live", "RSS", "Who holds it", "Recorded"):
+    for section in ("live", "RSS", "Made at", "Recorded"):
         assert section in card, f"no {section}\n{card}"
     # No curve is higher than the peak beside it.
     first, last, peak = re.search(r"live .*?([\d.,]+ \w+) -> ([\d.,]+ \w+), peak ([\d.,]+ \w+)", card).groups()

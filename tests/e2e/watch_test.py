@@ -166,7 +166,7 @@ def check_without_a_terminal(folder):
         time.sleep(1)
         program.stop()
         text = watch.communicate(timeout=PATIENCE)[0].decode()
-        assert watch.returncode == 0 and "\x1b" not in text and "Who holds it" in text, text[:500]
+        assert watch.returncode == 0 and "\x1b" not in text and "Made at" in text, text[:500]
         missing = subprocess.run([PLATEAU, "watch", str(folder / "nothing")], capture_output=True)
         assert missing.returncode == 3 and b"\x1b" not in missing.stdout, missing
 

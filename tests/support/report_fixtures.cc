@@ -72,6 +72,30 @@ ReportModel LeakModel() {
                   .limit_step = 5330,
                   .limit_step_interval = Interval{5150, 5520}}};
   v.outcome = "oom_only_if_leak";
+  for (Site& site : model.sites) {
+    if (site.line != 57) continue;
+    site.looked_at = 64;
+    site.not_found_share = 0.03;
+    site.held_by = {{.end = "path",
+                     .root = "a local of main() (train.py:90)",
+                     .root_owner = "user",
+                     .text = "trainer.moonmeter[*]['loss']",
+                     .container = "trainer.moonmeter",
+                     .container_type = "list",
+                     .share = 0.97,
+                     .bytes = site.retained_bytes / 100 * 97,
+                     .items = 256,
+                     .items_per_step = 1,
+                     .lengths = {{64, 64}, {128, 128}, {256, 256}},
+                     .links = {{"local", "trainer"},
+                               {"attribute", ".moonmeter"},
+                               {"index", "[*]"},
+                               {"key", "['loss']", true}},
+                     .container_links = 2}};
+  }
+  v.held_by = {"trainer.moonmeter[*]['loss'] (list, 256 items, +1 a step), 97 % of the bytes"};
+  model.holders = {
+      .walks = 3, .objects = 186207, .seconds = 0.075, .last_step = 256, .sentence = "3 looks for holders."};
   AddUsualSuspects(model, {"log and metric lists"});
   model.hypotheses.insert(model.hypotheses.begin(), {"log and metric lists", "supported",
                                                      "25 tensors per step kept by train.py:57, never freed"});
@@ -333,6 +357,14 @@ ReportModel HostileModel() {
   model.sites[2].site = model.sites[2].function + "; DROP TABLE sites; --";
   model.recording.command = "python '</title><script>alert(3)</script>' \x1b]0;title\x07";
   model.verdict.why.push_back("<img src=x onerror=alert(4)>");
+  HolderPath& path =
+      model.sites[0].held_by.empty() ? model.sites[0].held_by.emplace_back() : model.sites[0].held_by[0];
+  path.text = "d['</script><script>alert(5)</script>\x1b[31m'] \xff; DROP TABLE holders; --";
+  path.end = "path";
+  path.root_owner = "user";
+  path.links = {{"<b>", "</script><script>alert(6)</script>", true}, {"key", "\xe2\x80\xa8 \x07", true}};
+  path.root = path.container = path.container_type = "<img src=x onerror=alert(7)>";
+  model.verdict.held_by = {path.text};
   return model;
 }
 

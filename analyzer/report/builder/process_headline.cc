@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/whole_number.h"
 #include "analyzer/report/builder/device_facts.h"
+#include "analyzer/report/builder/holder_facts.h"
 #include "analyzer/report/builder/memory_facts.h"
 #include "analyzer/report/builder/process_facts.h"
 #include "analyzer/report/builder/tensor_curves.h"
@@ -41,6 +42,8 @@ ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
   }
   h.allocators = AllocatorsOf(process);
   h.heap_holes = HolesOf(process);
+  h.holders = LooksOf(process);
+  h.words.held_by = HeldByHeadline(process);
   ExplainByMemory(process, h.allocators, h.heap_holes, &h.words);
   h.phases = PhasesOf(process);
   h.tensors = TensorCurvesOf(process);
@@ -122,6 +125,7 @@ void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model) {
   model->patterns = std::move(chosen->patterns);
   model->allocators = std::move(chosen->allocators);
   model->heap_holes = std::move(chosen->heap_holes);
+  model->holders = std::move(chosen->holders);
   model->phases = std::move(chosen->phases);
   model->tensors = std::move(chosen->tensors);
   model->devices = std::move(chosen->devices);

@@ -24,6 +24,7 @@ struct ProcessHeadline {
   std::vector<MatchedPattern> patterns;
   std::vector<LibraryAllocator> allocators;
   HeapHoles heap_holes;
+  HolderLooks holders;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;
   std::vector<Device> devices;

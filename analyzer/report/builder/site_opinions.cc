@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/base/whole_number.h"
+#include "analyzer/report/builder/holder_facts.h"
 #include "analyzer/report/builder/tensor_curves.h"
 #include "analyzer/report/builder/verdict_words.h"
 
@@ -68,6 +69,7 @@ void SiteOpinions::Add(const process::ProcessAnalysis& process, size_t site, siz
     opinion.survivor_bytes = Rounded(series.surv_bytes);
     opinion.tensors = std::move(tensors);
   }
+  if (site < process.holders.sites.size()) opinion.holding = process.holders.sites[site];
   opinions_[model_site].push_back(std::move(opinion));
 }
 
@@ -84,6 +86,7 @@ void SiteOpinions::Settle(size_t chosen, std::vector<Site>* sites) {
     site.verdict = std::move(best->verdict);
     site.evidence = std::move(best->evidence);
     site.numbers = std::move(best->numbers);
+    AddHolders(best->holding, best->retained_bytes, &site);
     if (opinions_[i].size() == 1) site.growth_interval = best->growth_interval;
   }
 }

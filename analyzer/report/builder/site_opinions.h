@@ -38,6 +38,7 @@ class SiteOpinions {
     std::vector<int64_t> live_bytes;
     std::vector<int64_t> survivor_bytes;
     TensorCurve tensors;
+    series::SiteHolding holding;
   };
 
   static void AddCurves(Site* site, const Opinion& opinion);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace plateau::report {
 namespace {
@@ -72,6 +73,9 @@ template <typename Visit>
 void ForEachText(ReportModel& model, Visit visit) {
   auto each = [&](std::vector<std::string>& texts) { std::for_each(texts.begin(), texts.end(), visit); };
   visit(model.verdict.sentence);
+  each(model.verdict.held_by);
+  visit(model.holders.skipped_why);
+  visit(model.holders.sentence);
   each(model.verdict.why);
   each(model.verdict.next_steps);
   for (Forecast& f : model.verdict.forecasts) visit(f.sentence);
@@ -240,12 +244,53 @@ void Anonymizer::AnonymizeSites(ReportModel& model) {
     site.function = function;
     site.file = file;
     site.module = module;
+    for (HolderPath& path : site.held_by) AnonymizeHolder(&path);
     site.source_line.clear();
     site.library.clear();
     for (Share& share : site.threads) {
       if (share.name != "MainThread" && !IsBracketed(share.name)) share.name = StandIn("thread", share.name);
     }
   }
+}
+
+// A key is data of the user, a name is a name of the user's program: both get stand-ins, the same one wherever they
+// occur. How the path is built stays: "name1.name2[*]['key1']".
+void Anonymizer::AnonymizeHolder(HolderPath* path) {
+  const std::string old_text = path->text, old_container = path->container;
+  std::string text, container;
+  for (size_t i = 0; i < path->links.size(); ++i) {
+    HolderLink& link = path->links[i];
+    link.text = HolderLinkStandIn(link);
+    text += link.text;
+    if (static_cast<int64_t>(i) + 1 == path->container_links) container = text;
+  }
+  // What stands in front of the links says how the path ends, with the name of a site or of a type.
+  if (path->end != "path") text = absl::StrCat(path->end, text.empty() ? "" : ": ", text);
+  path->text = text;
+  if (!old_container.empty()) path->container = container;
+  path->root = absl::StrCat("a root of the ", path->root_owner);
+  if (path->container_type.find('.') != std::string::npos)
+    path->container_type = StandIn("type", path->container_type);
+  if (!old_text.empty() && old_text != text) stand_ins_.try_emplace(old_text, text);
+  if (!old_container.empty() && old_container != container) stand_ins_.try_emplace(old_container, container);
+}
+
+std::string Anonymizer::HolderLinkStandIn(const HolderLink& link) {
+  if (link.is_user_data) return absl::StrCat("['", StandIn("key", link.text), "']");
+  if (link.kind == "index" || link.kind == "key" || link.kind == "member" || link.kind == "key_itself" ||
+      link.kind == "repeat" || link.kind == "traceback" || link.kind == "self" || link.kind == "buffer" ||
+      link.kind == "context" || link.kind == "interpreter") {
+    return link.text;
+  }
+  absl::string_view name = link.text;
+  std::string before;
+  for (absl::string_view start : {" -> ", "."}) {
+    if (!absl::ConsumePrefix(&name, start)) continue;
+    before = std::string(start);
+    break;
+  }
+  return absl::StrCat(
+      before, StandIn(link.kind == "graph" || link.kind == "inside" ? "type" : "name", std::string(name)));
 }
 
 void Anonymizer::AnonymizeRecording(ReportModel& model) {

@@ -47,6 +47,8 @@ class Anonymizer {
   std::string Sentence(const std::string& text) const;
   void AnonymizeFrames(ReportModel& model);
   void AnonymizeSites(ReportModel& model);
+  void AnonymizeHolder(HolderPath* path);
+  std::string HolderLinkStandIn(const HolderLink& link);
   void AnonymizeRecording(ReportModel& model);
   void AnonymizeProcesses(ReportModel& model);
 

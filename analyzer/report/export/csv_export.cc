@@ -180,6 +180,30 @@ std::string Hypotheses(const ReportModel& model) {
   return csv.Take();
 }
 
+std::string Holders(const ReportModel& model) {
+  CsvWriter csv({"site", "path", "share", "bytes", "end", "root", "root_owner", "container", "container_type",
+                 "items", "bound", "items_per_step"});
+  const auto number = [&csv](const std::optional<double>& value) { value ? csv.Real(*value) : csv.Empty(); };
+  for (const Site& s : model.sites) {
+    for (const HolderPath& p : s.held_by) {
+      csv.Text(s.site);
+      csv.Text(p.text);
+      csv.Real(p.share);
+      csv.Number(p.bytes);
+      csv.Text(p.end);
+      csv.Text(p.root);
+      csv.Text(p.root_owner);
+      csv.Text(p.container);
+      csv.Text(p.container_type);
+      number(p.items);
+      number(p.bound);
+      number(p.items_per_step);
+      csv.End();
+    }
+  }
+  return csv.Take();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> WriteCsv(const ReportModel& model, absl::string_view table) {
@@ -188,8 +212,9 @@ absl::StatusOr<std::string> WriteCsv(const ReportModel& model, absl::string_view
   if (table == "series") return Series(model);
   if (table == "processes") return Processes(model);
   if (table == "hypotheses") return Hypotheses(model);
+  if (table == "holders") return Holders(model);
   return absl::InvalidArgumentError(absl::StrCat(
-      "no CSV table \"", table, "\"; there are sites, ledger, series, processes and hypotheses"));
+      "no CSV table \"", table, "\"; there are sites, ledger, series, processes, hypotheses and holders"));
 }
 
 }  // namespace plateau::report

@@ -23,6 +23,9 @@ CREATE TABLE sites (id INTEGER PRIMARY KEY, site TEXT, file TEXT, line INTEGER, 
 CREATE TABLE leftovers (name TEXT, explanation TEXT, retained_bytes INTEGER, retained_count INTEGER, peak_bytes INTEGER,
   temporary_bytes INTEGER, alloc_bytes INTEGER, alloc_count INTEGER);
 CREATE TABLE site_steps (site_id INTEGER, step REAL, live_bytes INTEGER, survivor_bytes INTEGER);
+CREATE TABLE holders (id INTEGER PRIMARY KEY, site_id INTEGER, place INTEGER, end TEXT, root TEXT, root_owner TEXT, path TEXT,
+  container TEXT, container_type TEXT, share REAL, bytes INTEGER, items REAL, bound REAL, items_per_step REAL);
+CREATE TABLE holder_lengths (holder_id INTEGER, step REAL, items REAL);
 CREATE TABLE site_ages (site_id INTEGER, min_age_steps INTEGER, max_age_steps INTEGER, bytes INTEGER);
 CREATE TABLE ledger (time_seconds REAL, step REAL, live_bytes INTEGER, rss_bytes INTEGER, rss_anon_bytes INTEGER,
   rss_file_bytes INTEGER, rss_shmem_bytes INTEGER, allocator_gap_bytes INTEGER, own_bytes INTEGER, pinned_bytes INTEGER,
@@ -152,6 +155,27 @@ absl::Status InsertSites(const ReportModel& model, Database& db) {
   return absl::OkStatus();
 }
 
+absl::Status InsertHolders(const ReportModel& model, Database& db) {
+  int64_t id = 0;
+  for (size_t i = 0; i < model.sites.size(); ++i) {
+    for (size_t place = 0; place < model.sites[i].held_by.size(); ++place, ++id) {
+      const HolderPath& p = model.sites[i].held_by[place];
+      PLATEAU_RETURN_IF_ERROR(db.Insert("holders", id, i, place, p.end, p.root, p.root_owner, p.text,
+                                        p.container, p.container_type, p.share, p.bytes, p.items, p.bound,
+                                        p.items_per_step));
+    }
+  }
+  id = 0;
+  for (const Site& site : model.sites) {
+    for (const HolderPath& p : site.held_by) {
+      for (const ContainerReading& reading : p.lengths)
+        PLATEAU_RETURN_IF_ERROR(db.Insert("holder_lengths", id, reading.step, reading.items));
+      ++id;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status InsertStacks(const ReportModel& model, Database& db) {
   for (size_t i = 0; i < model.frames.size(); ++i) {
     const Frame& f = model.frames[i];
@@ -227,6 +251,7 @@ absl::Status Fill(const ReportModel& model, const std::string& path) {
   PLATEAU_RETURN_IF_ERROR(db->Run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN"));
   PLATEAU_RETURN_IF_ERROR(db->Run(kSchema));
   PLATEAU_RETURN_IF_ERROR(InsertSites(model, *db));
+  PLATEAU_RETURN_IF_ERROR(InsertHolders(model, *db));
   PLATEAU_RETURN_IF_ERROR(InsertStacks(model, *db));
   PLATEAU_RETURN_IF_ERROR(InsertRest(model, *db));
   PLATEAU_RETURN_IF_ERROR(db->Run(kIndexes));

@@ -56,6 +56,7 @@ class SiteWriter {
       out_.Value(value);
     }
   }
+  void Put(const std::optional<double>& number) { number ? out_.Value(*number) : out_.Value(nullptr); }
   void Put(const std::optional<Interval>& interval) {
     if (!interval) return out_.Value(nullptr);
     out_.BeginRow();

@@ -132,6 +132,34 @@ class FrameTable {
   std::vector<int> line_;
 };
 
+// The paths of one site: what the page draws as chains of chips.
+Json HoldersToJson(const std::vector<HolderPath>& paths) {
+  Json rows = Json::array();
+  for (const HolderPath& path : paths) {
+    Json links = Json::array(), step = Json::array(), items = Json::array();
+    for (const HolderLink& link : path.links) links.push_back(Json::array({link.kind, link.text}));
+    for (const ContainerReading& reading : path.lengths) {
+      step.push_back(Rounded(reading.step));
+      items.push_back(reading.items);
+    }
+    Json row = {{"text", path.text},   {"end", path.end},
+                {"root", path.root},   {"share", Rounded(path.share)},
+                {"bytes", path.bytes}, {"links", std::move(links)}};
+    if (!path.container.empty()) {
+      row["container"] = path.container;
+      row["type"] = path.container_type;
+      row["container_links"] = path.container_links;
+    }
+    if (!path.lengths.empty()) {
+      row["step"] = std::move(step);
+      row["items"] = std::move(items);
+    }
+    if (path.bound.has_value()) row["bound"] = *path.bound;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 Json SitesToJson(const std::vector<Site>& sites, const std::vector<size_t>& shown, FrameTable& frames) {
   Json rows = Json::array();
   for (size_t index : shown) {
@@ -172,6 +200,9 @@ Json SitesToJson(const std::vector<Site>& sites, const std::vector<size_t>& show
     if (std::any_of(s.age_bytes.begin(), s.age_bytes.end(), [](int64_t b) { return b != 0; })) {
       row["ages"] = s.age_bytes;
     }
+    if (!s.held_by.empty()) row["held_by"] = HoldersToJson(s.held_by);
+    number("garbage_share", s.garbage_share);
+    number("not_found_share", s.not_found_share);
     row["stack"] = std::move(stack);
     rows.push_back(std::move(row));
   }

@@ -41,9 +41,10 @@ class Card {
 
   std::string Write() {
     Banner();
+    HeldBy();
     Curves();
     Why();
-    Holders();
+    Makers();
     Future();
     RuledOut();
     Next();
@@ -146,6 +147,15 @@ class Card {
     }
   }
 
+  // Who keeps alive what the headline is about: the second thing that a reader asks.
+  void HeldBy() {
+    std::string label = "Held by";
+    for (const std::string& line : model_.verdict.held_by) {
+      Section(label, line);
+      label = "  and by";
+    }
+  }
+
   void Why() {
     size_t room = 4;
     std::string label = "Why";
@@ -176,11 +186,12 @@ class Card {
     return sites;
   }
 
-  void Holders() {
+  // The lines that allocated what stays. Who keeps it is another matter, see HeldBy().
+  void Makers() {
     if (model_.sites.empty()) return;
     constexpr int kNumbers = 11 + 15;  // " 1,023 MiB" and " 1.20 MiB/step"
     const int names = options_.columns - kNumbers - 4;
-    Heading(absl::StrCat("Who holds it", std::string(std::max(1, names + 4 - 12), ' '), "   retained",
+    Heading(absl::StrCat("Made at", std::string(std::max(1, names + 4 - 7), ' '), "   retained",
                          "         growth"));
     const std::vector<const Site*> sites = MostTelling();
     const size_t shown = std::min<size_t>(options_.top_sites, sites.size());

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/report/helper_processes.h"
 #include "analyzer/report/text/device_text.h"
+#include "analyzer/report/text/holders_text.h"
 #include "analyzer/report/text/memory_text.h"
 #include "analyzer/report/text_grid.h"
 #include "analyzer/report/units.h"
@@ -190,10 +191,10 @@ std::string WriteSiteTable(const ReportModel& model, const TableOptions& options
 }
 
 std::string WriteTextReport(const ReportModel& model, const TableOptions& table, const TextOptions& text) {
-  return absl::StrCat(Heading("Sites", text), WriteSiteTable(model, table, text), Breakdown(model, text),
-                      Tensors(model, text), Ledger(model, text), WriteAllocators(model, text),
-                      WriteHoles(model, text), Hypotheses(model, text), Processes(model, text),
-                      WriteDevices(model, text), Recording(model, text));
+  return absl::StrCat(Heading("Sites", text), WriteSiteTable(model, table, text), WriteHolders(model, text),
+                      Breakdown(model, text), Tensors(model, text), Ledger(model, text),
+                      WriteAllocators(model, text), WriteHoles(model, text), Hypotheses(model, text),
+                      Processes(model, text), WriteDevices(model, text), Recording(model, text));
 }
 
 }  // namespace plateau::report

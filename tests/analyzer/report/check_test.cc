@@ -81,6 +81,19 @@ TEST(CheckTest, LevelsAndBudgets) {
   EXPECT_EQ(StatusOf(LeakModel(), "budget data.py 100KiB/step"), CheckStatus::kPassed);
 }
 
+TEST(CheckTest, BudgetsOfWhoHoldsIt) {
+  const ReportModel model = LeakModel();
+  EXPECT_EQ(StatusOf(model, "budget held-by:trainer.moonmeter* 1GiB"), CheckStatus::kPassed);
+  EXPECT_EQ(StatusOf(model, "budget held-by:trainer.moonmeter* 1MiB"), CheckStatus::kFailed);
+  EXPECT_EQ(StatusOf(model, "budget held-by:trainer.moonmeter* 64KiB/step"), CheckStatus::kFailed);
+  EXPECT_EQ(StatusOf(model, "budget held-by:trainer.moonmeter* 64MiB/step"), CheckStatus::kPassed);
+  EXPECT_EQ(StatusOf(model, "budget held-by:other.* 0"), CheckStatus::kPassed);
+  const CheckReport report = Check(model, "budget held-by:trainer.moonmeter* 1MiB");
+  EXPECT_THAT(report.outcomes[0].details.at(0), HasSubstr("trainer.moonmeter[*]['loss'] holds"));
+  // Nobody looked: no pass, and no failure either.
+  EXPECT_EQ(StatusOf(SteadyModel(), "budget held-by:trainer.* 1MiB"), CheckStatus::kWarned);
+}
+
 TEST(CheckTest, PlateauByAStep) {
   EXPECT_EQ(StatusOf(CacheFillModel(), "plateau-by 90"), CheckStatus::kPassed);
   EXPECT_EQ(StatusOf(CacheFillModel(), "plateau-by 50"), CheckStatus::kFailed);

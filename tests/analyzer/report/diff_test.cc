@@ -11,6 +11,7 @@ namespace plateau::report {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(DiffTest, ChangesAddUpToTheChangeOfTheTotal) {
   const ReportModel before = SteadyModel();
@@ -42,6 +43,16 @@ TEST(DiffTest, MovedLinesAreTheSameSite) {
     EXPECT_TRUE(row.before.present && row.after.present) << row.site;
     EXPECT_EQ(row.retained_change(), 0) << row.site;
   }
+}
+
+TEST(DiffTest, AnotherHolderIsNamed) {
+  ReportModel after = LeakModel();
+  for (Site& site : after.sites) {
+    if (!site.held_by.empty()) site.held_by[0].text = "client._cache[*]";
+  }
+  const std::string text = WriteDiffText(DiffReports(LeakModel(), after));
+  EXPECT_THAT(text, HasSubstr("train.py:57 in train_step: trainer.moonmeter[*]['loss'] -> client._cache[*]"));
+  EXPECT_THAT(WriteDiffText(DiffReports(LeakModel(), LeakModel())), Not(HasSubstr("Held by")));
 }
 
 TEST(DiffTest, JsonHasBothSides) {

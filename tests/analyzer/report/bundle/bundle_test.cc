@@ -146,8 +146,9 @@ TEST(BundleTest, AnonymizedHoldsNoOriginalNameInAnyByte) {
   ASSERT_TRUE(bundle.ok()) << bundle.status();
   const std::vector<ArchiveFile> files = UnpackArchive(bundle->archive).value();
   for (const ArchiveFile& file : files) {
-    for (const char* secret : {"margaret", "moonshot", "gpu-box-7", "_fastops", "secret-project",
-                               "train_moonshot_step", "history.append", "pipeline/train.py"}) {
+    for (const char* secret :
+         {"margaret", "moonshot", "gpu-box-7", "_fastops", "secret-project", "train_moonshot_step",
+          "history.append", "pipeline/train.py", "moonmeter", "['loss']"}) {
       EXPECT_FALSE(absl::StrContains(file.content, secret)) << secret << " in " << file.name;
     }
     EXPECT_FALSE(absl::StartsWith(file.name, "trace/"));
@@ -175,6 +176,21 @@ TEST(AnonymizerTest, SameNameSameStandInAndPublicNamesStay) {
   for (const Frame& frame : model.frames) has_op |= frame.function == "aten::nll_loss_forward";
   EXPECT_TRUE(has_op);
   EXPECT_THAT(model.verdict.why.back(), HasSubstr(leak->file));
+}
+
+TEST(AnonymizerTest, PathsOfHoldersKeepTheirShapeAndLoseTheirNames) {
+  Anonymizer anonymizer({"margaret"});
+  const ReportModel model = anonymizer.Anonymize(PrivateModel());
+  const HolderPath* path = nullptr;
+  for (const Site& site : model.sites) {
+    if (!site.held_by.empty()) path = &site.held_by[0];
+  }
+  ASSERT_NE(path, nullptr);
+  EXPECT_EQ(path->text, "name1.name2[*]['key1']");
+  EXPECT_EQ(path->container, "name1.name2");
+  EXPECT_EQ(path->container_type, "list");
+  EXPECT_EQ(path->lengths.size(), 3u);
+  EXPECT_THAT(model.verdict.held_by.at(0), HasSubstr("name1.name2[*]['key1'] (list, 256 items"));
 }
 
 // A user, a folder and functions whose names are words that every report has.

@@ -213,7 +213,7 @@ TEST(CsvExportTest, QuotesAndFormulasAreHarmless) {
   model.sites[3].site = " \t@SUM(1)\x1b[31m";
   EXPECT_THAT(WriteCsv(model, "sites").value(), testing::HasSubstr("\"' \t@SUM(1)?[31m\""));
   EXPECT_FALSE(WriteCsv(model, "nonsense").ok());
-  for (const char* table : {"ledger", "series", "processes", "hypotheses"}) {
+  for (const char* table : {"ledger", "series", "processes", "hypotheses", "holders"}) {
     EXPECT_THAT(WriteCsv(model, table).value(), testing::HasSubstr("\r\n")) << table;
   }
 }

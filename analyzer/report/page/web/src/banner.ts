@@ -55,6 +55,7 @@ export function banner(data: PageData): HTMLElement {
          el('p', {class: 'sentence'}, head.sentence)),
       figures,
       el('div', {class: 'reasons'},
+         lines('Held by', head.held_by ?? []),
          lines('Why', head.why),
          lines('What it will do', forecasts),
          lines('What to do next', next)),

@@ -50,6 +50,7 @@ export interface Report {
     detectable_bytes_per_step: number | null;
     needs_steps: number | null;
     limit_bytes: number | null;
+    held_by?: string[];
     next_steps: string[];
   };
   recording: {
@@ -117,6 +118,22 @@ export interface Report {
   phases: Phase[];
 }
 
+// The references that keep a site's objects alive. Only containers have lengths, one for each look.
+export interface HolderPath {
+  text: string;
+  end: string;
+  root: string;
+  share: number;
+  bytes: number;
+  links: Array<[string, string]>;
+  container?: string;
+  type?: string;
+  container_links?: number;
+  step?: number[];
+  items?: number[];
+  bound?: number;
+}
+
 export interface Site {
   site: string;
   retained: number;
@@ -137,6 +154,9 @@ export interface Site {
   temporary?: number;
   alloc_bytes?: number;
   alloc_count?: number;
+  held_by?: HolderPath[];
+  garbage_share?: number;
+  not_found_share?: number;
   tensors?: number;
   tensor_bytes?: number;
   ages?: number[];

@@ -7,6 +7,7 @@ import {axes, ChartHolder, countAxis} from './chart';
 import {frameAt, PageData, Site} from './data';
 import {el, panel, table} from './dom';
 import * as format from './format';
+import {heldBy} from './holders';
 import {color, kSeries, withAlpha} from './theme';
 
 function survivorChart(data: PageData, row: number): HTMLElement | null {
@@ -82,7 +83,7 @@ export function siteDetail(data: PageData, row: number): HTMLElement {
       site.source !== undefined && el('pre', {class: 'source'}, site.source.trim()),
       site.evidence !== undefined && el('p', {}, site.evidence),
       el('dl', {class: 'facts'}, ...facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])),
-      survivorChart(data, row), ages(site),
+      heldBy(site), survivorChart(data, row), ages(site),
       site.stack.length > 0 && el('h4', {}, 'Most common stack, allocation first'), site.stack.length > 0 && stack);
 }
 
