@@ -6,6 +6,7 @@
 
 #include "analyzer/verdict/method/forecast.h"
 #include "analyzer/verdict/method/statistics.h"
+#include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/site_judging.h"
 #include "analyzer/verdict/time_story.h"
@@ -263,14 +264,25 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
   return analysis;
 }
 
+double KeptByWorker(const ProcessWeight& process) {
+  const bool keeps = process.is_worker && process.steps > 0 && RemainsKept(process.verdict->headline.kind) &&
+                     !process.verdict->components.empty();
+  return keeps ? process.verdict->components.front().bytes : 0;
+}
+
+bool IsWorthNaming(double kept_bytes) { return kept_bytes >= kWorthNamingBytes; }
+
 size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
   constexpr double kNotSmall = 0.1;  // of the largest process
   bool is_training = false;
   double largest = 0;
+  double kept_by_workers = 0;
   for (const ProcessWeight& p : processes) {
     is_training |= p.steps > 0;
     largest = std::max(largest, p.peak_bytes);
+    kept_by_workers += KeptByWorker(p);
   }
+  const bool workers_keep_much = kept_by_workers > kProcessMaterial * largest;
   const auto counts = [&](const ProcessWeight& p) {
     const bool is_large = p.peak_bytes >= kNotSmall * largest;
     if (p.steps > 0 && !p.is_worker) return true;
@@ -278,7 +290,9 @@ size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
     const Verdict& headline = p.verdict->headline;
     const bool grows = GrowsWithoutEnd(headline.kind);
     // Of a worker, what may be a leak counts as well: an all-clear above it would be false.
-    if (p.steps > 0) return grows || IsUndecidedGrowth(headline) || is_large;
+    if (p.steps > 0) {
+      return grows || IsUndecidedGrowth(headline) || is_large || (workers_keep_much && KeptByWorker(p) > 0);
+    }
     return grows && is_large;
   };
   const auto rank = [&](const ProcessWeight& p) {

@@ -100,9 +100,15 @@ struct ProcessWeight {
   bool is_worker = false;  // the steps are those of the process that forked it
 };
 
+// What a worker that still serves the training has kept and keeps: a cache, what its warm-up left.
+double KeptByWorker(const ProcessWeight& process);
+// Whether so little is worth a word beside an all-clear.
+bool IsWorthNaming(double kept_bytes);
+
 // Which of several processes of a recording has the verdict to headline: the most severe of those that train;
 // a process that does not train counts only when none does, or when it grows without bound and is not small.
-// A worker of the training counts when it grows without bound or is not small. Among equals the one with more
+// A worker of the training counts when it grows without bound, is not small, or keeps something and all workers together
+// keep a material share of what the largest process holds. Among equals the one with more
 // steps, then the larger one, then the earlier one.
 size_t HeadlineProcess(const std::vector<ProcessWeight>& processes);
 

@@ -141,6 +141,7 @@ class ReportBuilder {
   void Finish() {
     const size_t chosen = ChooseHeadline(headlines_);
     ProcessHeadline& headline = headlines_[chosen];
+    NameWhatWorkersKeep(headlines_, &headline);
     RefuseAllClear(unread_, &headline);
     if (headline.is_worker) headline.words.sentence += WhichWorker(headlines_, chosen);
     if (const std::string ranks = RanksInWords(std::move(ranks_)); !ranks.empty()) {

@@ -1,8 +1,10 @@
 #include "analyzer/report/builder/process_headline.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/whole_number.h"
 #include "analyzer/report/builder/device_facts.h"
@@ -12,12 +14,14 @@
 #include "analyzer/report/builder/tensor_curves.h"
 #include "analyzer/report/builder/verdict_words.h"
 #include "analyzer/verdict/honesty.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::report {
 ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
   ProcessHeadline h;
   h.verdict = process.verdicts.process;
   h.words = ToReport(process.verdicts.process.headline, process.run.context);
+  if (const auto site = process.verdicts.process.headline_site) h.site = process.SiteName(*site);
   h.steps = StepsOf(process.clock.steps);
   h.peak_bytes = process.memory.heap.peak_bytes;
   h.is_worker = process.clock.is_of_parent;
@@ -68,12 +72,18 @@ ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
   return h;
 }
 
+namespace {
+
+verdict::ProcessWeight WeightOf(const ProcessHeadline& headline) {
+  const double steps = headline.ended_before_parent ? 0 : static_cast<double>(headline.steps.count);
+  return {&headline.verdict, steps, headline.peak_bytes, headline.is_worker};
+}
+
+}  // namespace
+
 size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines) {
   std::vector<verdict::ProcessWeight> processes;
-  for (const ProcessHeadline& candidate : headlines) {
-    const double steps = candidate.ended_before_parent ? 0 : static_cast<double>(candidate.steps.count);
-    processes.push_back({&candidate.verdict, steps, candidate.peak_bytes, candidate.is_worker});
-  }
+  for (const ProcessHeadline& candidate : headlines) processes.push_back(WeightOf(candidate));
   return verdict::HeadlineProcess(processes);
 }
 
@@ -91,6 +101,37 @@ std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t ch
                           speaker.verdict.headline.kind == verdict::VerdictKind::kWarmupInProgress;
   if (has_copies && alike > 1) absl::StrAppend(&text, ", of which ", alike, " keep a copy of their own");
   return absl::StrCat(text, "; the sites below are those of all processes.");
+}
+
+void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessHeadline* chosen) {
+  if (chosen->is_worker || !verdict::IsAllClear(chosen->verdict.headline.kind)) return;
+  double kept = 0, most = 0;
+  int workers = 0;
+  const ProcessHeadline* largest = nullptr;
+  for (const ProcessHeadline& headline : headlines) {
+    const double bytes = verdict::KeptByWorker(WeightOf(headline));
+    if (bytes <= 0) continue;
+    kept += bytes;
+    ++workers;
+    if (bytes > most) {
+      most = bytes;
+      largest = &headline;
+    }
+  }
+  if (!verdict::IsWorthNaming(kept)) return;
+  std::string& sentence = chosen->words.sentence;
+  constexpr absl::string_view kNothing = "No retention.";
+  if (absl::StartsWith(sentence, kNothing))
+    sentence.replace(0, kNothing.size(), "No retention in the training process.");
+  absl::StrAppend(&sentence,
+                  workers == 1 ? " A worker keeps " : absl::StrCat(" Its ", workers, " workers keep "),
+                  verdict::BytesText(kept));
+  if (!largest->site.empty()) {
+    std::string kind(verdict::VerdictName(largest->verdict.headline.kind));
+    std::replace(kind.begin(), kind.end(), '_', ' ');
+    absl::StrAppend(&sentence, ", most of it at ", largest->site, " (", kind, ")");
+  }
+  sentence += '.';
 }
 
 size_t TitleProcess(const std::vector<ProcessHeadline>& headlines, size_t chosen) {

@@ -32,6 +32,7 @@ struct ProcessHeadline {
   std::vector<double> axis_seconds;
   double peak_step = 0;
   double peak_bytes = 0;
+  std::string site;  // the name of the headline's site, if it has one
   bool is_worker = false;
   bool ended_before_parent = false;
   std::string command;
@@ -49,6 +50,9 @@ size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines);
 
 // " This is process 4251, one of 4 workers; ...": what a headline of a worker must add.
 std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen);
+
+// An all-clear of the training process says what its workers keep all the same, if that is worth a word.
+void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessHeadline* chosen);
 
 // The process whose command line is the title of the report. A launcher (a shell, `env`, a shim of pyenv, torchrun)
 // comes first in a recording and says little about what trained, so the process that the verdict is about gives the

@@ -299,6 +299,18 @@ TEST(AnalysisTest, MostSevereProcessIsTheHeadline) {
   EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&undecided, 100, 5e8, true}}), 1u);
 }
 
+TEST(AnalysisTest, CachesOfSmallWorkersCountByWhatTheyKeepTogether) {
+  ProcessVerdict steady, fill;
+  steady.headline.kind = VerdictKind::kSteady;
+  fill.headline.kind = VerdictKind::kCacheFill;
+  fill.components.push_back({.kind = VerdictKind::kCacheFill, .bytes = 15e6});
+  // Two workers with 15 MB each beside 1 GB: neither is a tenth of it, and both together are more than 2 %.
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&fill, 100, 2e7, true}, {&fill, 100, 2.1e7, true}}), 2u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&fill, 100, 2e7, true}}), 0u);
+  // Those that ended before the training did keep nothing.
+  EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&fill, 0, 2e7, true}, {&fill, 0, 2e7, true}}), 0u);
+}
+
 // The same straight growth, judged with and without what is known of its blocks.
 TEST(AnalysisTest, PagesOfOneReservationAreAFillThatEndsAtItsSize) {
   series::SeriesAccumulator accumulator;

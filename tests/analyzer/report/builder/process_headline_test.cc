@@ -19,6 +19,21 @@ TEST(ProcessHeadlineTest, TheProcessOfTheVerdictGivesTheTitleAndNotItsLauncher) 
   EXPECT_EQ(TitleProcess(shell_and_trainer, 1), 1u);
 }
 
+TEST(ProcessHeadlineTest, AnAllClearNamesWhatTheWorkersKeep) {
+  std::vector<ProcessHeadline> job = {Of(400), Of(400, true), Of(400, true)};
+  job[0].verdict.headline.kind = verdict::VerdictKind::kSteady;
+  job[0].words.sentence = "No retention. A leak above 8 KiB/step would have been seen.";
+  for (int worker : {1, 2}) {
+    job[worker].verdict.headline.kind = verdict::VerdictKind::kCacheFill;
+    job[worker].verdict.components.push_back({.kind = verdict::VerdictKind::kCacheFill, .bytes = 1 << 20});
+    job[worker].site = "data.py:7 in load";
+  }
+  NameWhatWorkersKeep(job, &job[0]);
+  EXPECT_EQ(job[0].words.sentence,
+            "No retention in the training process. A leak above 8 KiB/step would have been seen. "
+            "Its 2 workers keep 2.00 MiB, most of it at data.py:7 in load (cache fill).");
+}
+
 TEST(ProcessHeadlineTest, AWorkerIsTitledByTheProcessThatItServes) {
   const std::vector<ProcessHeadline> job = {Of(0), Of(400), Of(400, true), Of(400, true)};
   EXPECT_EQ(TitleProcess(job, 3), 1u);
