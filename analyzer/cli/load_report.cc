@@ -1,6 +1,7 @@
 #include "analyzer/cli/load_report.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,7 +42,13 @@ std::vector<Option> AnalysisOptions() {
       {.name = "limit",
        .value = "BYTES",
        .help = "Memory the process may use, for the forecast.",
-       .default_value = "the cgroup's or the machine's"}};
+       .default_value = "the cgroup's or the machine's"},
+      {.name = "sysroot",
+       .value = "DIR",
+       .help = "Folder in which the files of the traced system are, when it is another one: programs and "
+               "libraries, "
+               "debug files by build id, sources.",
+       .default_value = "this system"}};
 }
 
 std::vector<Option> WithAnalysisOptions(std::vector<Option> own) {
@@ -68,6 +75,13 @@ absl::StatusOr<report::BuildOptions> ParseAnalysisOptions(const Arguments& argum
   if (arguments.Has("limit")) {
     PLATEAU_ASSIGN_OR_RETURN(const uint64_t bytes, arguments.Bytes("limit", 0));
     options.process.known.limit_bytes = static_cast<double>(bytes);
+  }
+  if (arguments.Has("sysroot")) {
+    const std::string folder = arguments.Value("sysroot", "");
+    struct stat status;
+    if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+      return absl::NotFoundError(absl::StrCat("--sysroot=", folder, ": no such folder"));
+    options.sysroot = symbols::Sysroot(folder);
   }
   return options;
 }

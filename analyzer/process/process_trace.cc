@@ -38,8 +38,10 @@ replay::SiteTableOptions TableOptions(const replay::Definitions& definitions, re
   options.is_plumbing = [symbolizer](const replay::Module& module, uint64_t offset) {
     return symbols::IsLibraryPlumbing(symbolizer->SymbolAt(module.path, module.build_id, offset));
   };
-  options.is_installed = [packages = std::make_shared<symbols::InstalledPackages>()](
-                             const std::string& path) { return packages->Has(path); };
+  options.is_installed = [packages = std::make_shared<symbols::InstalledPackages>(),
+                          sysroot = symbolizer->sysroot()](const std::string& path) {
+    return packages->Has(sysroot.Find(path));
+  };
   options.is_program_in_command = IsProgramInCommand(definitions.Info("cmdline"));
   return options;
 }

@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -50,10 +52,41 @@ bool MayHaveDebugFile(const char* file, const char* debuglink) {
   return false;
 }
 
+std::string BuildIdOf(Dwfl_Module* module) {
+  const unsigned char* bits = nullptr;
+  GElf_Addr where = 0;
+  const int bytes = dwfl_module_build_id(module, &bits, &where);
+  return std::string(reinterpret_cast<const char*>(bits), bytes > 0 ? static_cast<size_t>(bytes) : 0);
+}
+
+// The debug file of another system. It is taken by its build id alone: a wrong one would name wrong lines.
+int FindDebugFileIn(const Sysroot& sysroot, Dwfl_Module* module, char** found) {
+  const std::string build_id = BuildIdOf(module);
+  if (build_id.size() < 2) return -1;
+  const std::string path = sysroot.Find(DebugFile(build_id));
+  if (path.empty()) return -1;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return -1;
+  Elf* const elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  const void* bits = nullptr;
+  const ssize_t bytes = elf != nullptr ? dwelf_elf_gnu_build_id(elf, &bits) : -1;
+  const bool is_it =
+      bytes > 0 && build_id == std::string_view(static_cast<const char*>(bits), static_cast<size_t>(bytes));
+  elf_end(elf);
+  if (!is_it) {
+    close(fd);
+    return -1;
+  }
+  *found = strdup(path.c_str());
+  return fd;
+}
+
 // As libdwfl finds it, but where there is nothing to be found libdwfl is not asked: it would load a client
 // for servers, with some thirty libraries, which takes longer than a small recording.
 int FindDebugFile(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base, const char* file,
                   const char* debuglink, GElf_Word crc, char** found) {
+  if (const auto* sysroot = static_cast<const Sysroot*>(*user_data); !sysroot->IsThisSystem())
+    return FindDebugFileIn(*sysroot, module, found);
   const int fd = dwfl_build_id_find_debuginfo(module, user_data, name, base, file, debuglink, crc, found);
   if (fd >= 0 || !MayHaveDebugFile(file, debuglink)) return fd;
   return dwfl_standard_find_debuginfo(module, user_data, name, base, file, debuglink, crc, found);
@@ -109,30 +142,38 @@ std::string FilePath(Dwarf_Die* unit, uint64_t file_index) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path,
-                                                         const std::string& build_id) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
+std::string DebugFile(const std::string& build_id) {
+  const std::string hex = absl::BytesToHexString(build_id);
+  return absl::StrCat("/usr/lib/debug/.build-id/", hex.substr(0, 2), "/", hex.substr(2), ".debug");
+}
+
+absl::StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path, const std::string& build_id,
+                                                         const Sysroot& sysroot) {
+  const std::string file = sysroot.Find(path);
+  if (file.empty()) return absl::NotFoundError(absl::StrCat(path, ": not in the folder of --sysroot"));
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return absl::NotFoundError(absl::StrCat(file, ": ", std::strerror(errno)));
   std::unique_ptr<ElfImage> image(new ElfImage);
+  image->sysroot_ = sysroot;
   image->dwfl_ = dwfl_begin(Callbacks());
   if (image->dwfl_ == nullptr) {
     close(fd);
     return absl::InternalError(dwfl_errmsg(-1));
   }
   dwfl_report_begin(image->dwfl_);
-  image->module_ = dwfl_report_elf(image->dwfl_, path.c_str(), path.c_str(), fd, 0, true);
+  image->module_ = dwfl_report_elf(image->dwfl_, file.c_str(), file.c_str(), fd, 0, true);
   dwfl_report_end(image->dwfl_, nullptr, nullptr);
   if (image->module_ == nullptr) {
     close(fd);
-    return absl::FailedPreconditionError(absl::StrCat(path, ": ", dwfl_errmsg(-1)));
+    return absl::FailedPreconditionError(absl::StrCat(file, ": ", dwfl_errmsg(-1)));
   }
+  void** user_data = nullptr;
+  dwfl_module_info(image->module_, &user_data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  *user_data = &image->sysroot_;  // for FindDebugFile()
   if (!build_id.empty()) {
-    const unsigned char* bits = nullptr;
-    GElf_Addr where = 0;
-    const int bytes = dwfl_module_build_id(image->module_, &bits, &where);
-    const std::string found(reinterpret_cast<const char*>(bits), bytes > 0 ? static_cast<size_t>(bytes) : 0);
+    const std::string found = BuildIdOf(image->module_);
     if (found != build_id) {
-      return absl::FailedPreconditionError(absl::StrCat(path, ": changed since the recording (build id ",
+      return absl::FailedPreconditionError(absl::StrCat(file, ": changed since the recording (build id ",
                                                         absl::BytesToHexString(found), " instead of ",
                                                         absl::BytesToHexString(build_id), ")"));
     }

@@ -1,5 +1,5 @@
 // One ELF file with its symbols and line information, its own or from a separate debug file (.build-id or
-// debuglink under /usr/lib/debug).
+// debuglink under /usr/lib/debug; of another system, by build id under that folder of its root).
 //
 // Addresses are those of the ELF file (PcRecord::offset). Nothing is read before it is asked for. The file is
 // input from outside: what makes no sense gives no answer. Never uses the network. Not thread-safe.
@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "analyzer/symbols/symbol_table.h"
+#include "analyzer/symbols/sysroot.h"
 
 struct Dwfl;
 struct Dwfl_Module;
@@ -29,11 +30,15 @@ struct SourceFrame {
   int line = 0;
 };
 
+// Where debug files of a build id are kept: "/usr/lib/debug/.build-id/ab/cdef.debug".
+std::string DebugFile(const std::string& build_id);
+
 class ElfImage {
  public:
   // FailedPrecondition when the file is not the one that was loaded (build id) or is no ELF file; NotFound
   // when there is none. An empty `build_id` is not compared.
-  static absl::StatusOr<std::unique_ptr<ElfImage>> Open(const std::string& path, const std::string& build_id);
+  static absl::StatusOr<std::unique_ptr<ElfImage>> Open(const std::string& path, const std::string& build_id,
+                                                        const Sysroot& sysroot = Sysroot());
   ~ElfImage();
 
   // What the first question would do.
@@ -48,6 +53,7 @@ class ElfImage {
  private:
   ElfImage();
 
+  Sysroot sysroot_;
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   std::unique_ptr<SymbolTable> symbols_;

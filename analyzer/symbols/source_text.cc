@@ -27,7 +27,7 @@ std::string SourceText::Line(const std::string& path, int line) {
   if (line <= 0 || path.empty() || SuggestsSecrets(path)) return "";
   const auto [it, is_new] = files_.try_emplace(path);
   if (is_new) {
-    if (const absl::StatusOr<std::string> text = ReadWholeFile(path, kMaxFileBytes);
+    if (const absl::StatusOr<std::string> text = ReadWholeFile(sysroot_.Find(path), kMaxFileBytes);
         text.ok() && text->find('\0') == std::string::npos) {
       it->second = *text;
     }

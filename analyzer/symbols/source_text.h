@@ -8,17 +8,23 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/symbols/sysroot.h"
 
 namespace plateau::symbols {
 
 class SourceText {
  public:
+  SourceText() = default;
+  // Files are those of another system, unpacked somewhere.
+  explicit SourceText(Sysroot sysroot) : sysroot_(std::move(sysroot)) {}
+
   // Line `line` (from 1) without the white space around it.
   std::string Line(const std::string& path, int line);
   // The text of what is no file, under the name that frames have for it.
   void Add(const std::string& path, std::string text) { files_[path] = std::move(text); }
 
  private:
+  Sysroot sysroot_;
   absl::flat_hash_map<std::string, std::string> files_;  // their text
 };
 

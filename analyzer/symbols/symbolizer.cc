@@ -4,19 +4,12 @@
 #include <new>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/symbols/demangle.h"
 
 namespace plateau::symbols {
 namespace {
-
-// Where debug files of a build id are kept: "/usr/lib/debug/.build-id/ab/cdef.debug".
-std::string DebugFile(const std::string& build_id) {
-  const std::string hex = absl::BytesToHexString(build_id);
-  return absl::StrCat("/usr/lib/debug/.build-id/", hex.substr(0, 2), "/", hex.substr(2), ".debug");
-}
 
 bool IsCLibrary(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
@@ -37,11 +30,14 @@ bool IsFile(const std::string& path) {
 
 }  // namespace
 
-Symbolizer::Image Symbolizer::Open(const std::string& path, const std::string& build_id) {
-  Image image = ElfImage::Open(path, build_id);
+Symbolizer::Image Symbolizer::Open(const std::string& path, const std::string& build_id) const {
+  Image image = ElfImage::Open(path, build_id, sysroot_);
   if (image.ok() || build_id.size() < 2) return image;
-  Image debug = ElfImage::Open(DebugFile(build_id), build_id);
-  return debug.ok() ? std::move(debug) : std::move(image);
+  Image debug = ElfImage::Open(DebugFile(build_id), build_id, sysroot_);
+  if (debug.ok()) return debug;
+  // A file of one's own, say of a cross build, may lie here at the path it had there. The build id tells.
+  Image here = sysroot_.IsThisSystem() ? Image(nullptr) : ElfImage::Open(path, build_id);
+  return here.ok() && *here != nullptr ? std::move(here) : std::move(image);
 }
 
 void Symbolizer::ReadAhead(const std::string& path, const std::string& build_id) {

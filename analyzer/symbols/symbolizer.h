@@ -13,16 +13,24 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "analyzer/symbols/elf_image.h"
+#include "analyzer/symbols/sysroot.h"
 
 namespace plateau::symbols {
 
 class Symbolizer {
  public:
+  Symbolizer() = default;
+  // Files are those of another system, unpacked somewhere.
+  explicit Symbolizer(Sysroot sysroot) : sysroot_(std::move(sysroot)) {}
+
+  const Sysroot& sysroot() const { return sysroot_; }
+
   // The levels of the call that returns to `address`, innermost inlined function first; names demangled.
   // Empty when nothing is known about it.
   const std::vector<SourceFrame>& Resolve(const std::string& path, const std::string& build_id,
@@ -45,11 +53,12 @@ class Symbolizer {
     absl::flat_hash_map<uint64_t, std::vector<SourceFrame>> resolved;
   };
   using Image = absl::StatusOr<std::unique_ptr<ElfImage>>;
-  static Image Open(const std::string& path, const std::string& build_id);
+  Image Open(const std::string& path, const std::string& build_id) const;
   Entry& Find(const std::string& path, const std::string& build_id);
   std::optional<Image> TakeAhead(const std::string& key);
   static std::vector<SourceFrame> FramesAt(Entry* entry, uint64_t address);
 
+  const Sysroot sysroot_;
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> images_;  // by path and build id
   std::mutex mutex_;                                                 // of the next two
   std::condition_variable read_;

@@ -27,7 +27,11 @@ namespace {
 class ReportBuilder {
  public:
   ReportBuilder(const reader::Recording& recording, const BuildOptions& options)
-      : tree_(recording), recording_(recording), options_(options), rows_(options, &model_) {}
+      : tree_(recording),
+        recording_(recording),
+        options_(options),
+        rows_(options, &model_),
+        symbolizer_(options.sysroot) {}
 
   absl::StatusOr<ReportModel> Run() {
     absl::Status last_error =

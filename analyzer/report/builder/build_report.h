@@ -14,6 +14,7 @@
 #include "analyzer/process/analyze_process.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/report/report_model.h"
+#include "analyzer/symbols/sysroot.h"
 
 namespace plateau::report {
 
@@ -22,6 +23,7 @@ struct BuildOptions {
   bool with_stacks = true;    // the stack tree; costs symbolizing every frame of it
   size_t max_stacks = 2000;   // leaves of the tree; the rest is summed up as "[other stacks]"
   size_t named_sites = 1000;  // sites that get their stacks and curves
+  symbols::Sysroot sysroot;   // where the files of the traced system are
   bool with_details = true;   // stacks and curves of sites; the tables do without
 };
 

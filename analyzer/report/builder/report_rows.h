@@ -28,7 +28,11 @@ namespace plateau::report {
 class ReportRows {
  public:
   ReportRows(const BuildOptions& options, ReportModel* model)
-      : options_(options), model_(*model), frames_(&model->frames), tree_(&frames_, &model->stacks) {}
+      : options_(options),
+        model_(*model),
+        frames_(&model->frames),
+        tree_(&frames_, &model->stacks),
+        source_(options.sysroot) {}
 
   void Add(const process::ProcessAnalysis& process, size_t index) {
     AddRows(process, index);
