@@ -212,8 +212,9 @@ absl::StatusOr<int> RunDoctor(const Arguments& arguments) {
   utsname system;
   uname(&system);
   absl::PrintF("%s %s on %s\n", system.sysname, system.release, system.machine);
-  bool is_bad = std::string(system.machine) != "x86_64";
-  if (is_bad) absl::PrintF("bad      machine: Plateau records x86_64 programs\n");
+  const std::string machine = system.machine;
+  bool is_bad = machine != "x86_64" && machine != "aarch64";
+  if (is_bad) absl::PrintF("bad      machine: Plateau records x86_64 and aarch64 programs\n");
   for (const Finding& finding : findings) {
     const char* word = finding.health == Health::kGood      ? "good"
                        : finding.health == Health::kLimited ? "limited"

@@ -143,8 +143,9 @@ void Say(const Arguments& arguments, const std::string& sentence) {
 
 // Whether a program could find a CUDA driver here: a device of it, or its library where loaders look.
 bool HasCudaDriver() {
-  std::vector<std::string> directories = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
-                                          "/usr/lib/wsl/lib", "/usr/local/nvidia/lib64"};
+  std::vector<std::string> directories = {
+      "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
+      "/usr/lib/wsl/lib",          "/usr/local/nvidia/lib64"};
   if (const char* path = std::getenv("LD_LIBRARY_PATH")) {
     for (const absl::string_view part : absl::StrSplit(path, ':', absl::SkipEmpty()))
       directories.emplace_back(part);

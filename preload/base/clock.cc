@@ -13,22 +13,20 @@ namespace plateau {
 
 // 2 GHz is assumed until the rate is measured: only the ledger's rate limit depends on it, never a recorded
 // time.
-constinit ClockState g_clock = {false, true, 2'000'000'000, 0, 0, 0, 0};
+constinit ClockState g_clock = {false, true, 2'000'000'000, 0, 0, 0, 0, ~uint64_t{0}};
 
 namespace {
 
 // The C library's clock_gettime() reads the TSC, or makes the system call where the TSC is no good clock.
 constinit bool g_may_use_libc = true;
 
-bool IsTscAllowed() {
 #if defined(__x86_64__)
+bool IsTscAllowed() {
   int state = PR_TSC_ENABLE;
   sys::Call(SYS_prctl, PR_GET_TSC, sys::Arg(&state));
   return state == PR_TSC_ENABLE;
-#else
-  return true;
-#endif
 }
+#endif
 
 }  // namespace
 
@@ -57,6 +55,17 @@ void StartClock() {
   g_may_use_libc = IsTscAllowed();
   g_clock.is_monotonic_ns = !invariant || !g_may_use_libc;
   g_clock.reads_tsc = !g_clock.is_monotonic_ns;
+#elif defined(__aarch64__)
+  uint64_t frequency;
+  asm("mrs %0, cntfrq_el0" : "=r"(frequency));
+  if (frequency >= 1'000'000) {  // slower ones cannot order what a program does
+    g_clock.is_monotonic_ns = false;
+    g_clock.reads_tsc = true;
+    g_clock.ticks_per_second = frequency;
+    uint64_t noise = 1;
+    while (noise * 2 <= frequency / 10'000'000) noise *= 2;  // a tenth of a microsecond
+    g_clock.counter_mask = ~(noise - 1);
+  }
 #endif
   if (g_clock.is_monotonic_ns) g_clock.ticks_per_second = 1'000'000'000;
   g_clock.start_tsc = Now();

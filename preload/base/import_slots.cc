@@ -2,14 +2,11 @@
 
 #include <elf.h>
 
+#include "preload/base/page_size.h"
 #include "preload/base/system_call.h"
 
 namespace plateau {
-namespace {
-
-constexpr uintptr_t kPageBytes = 4096;
-
-}  // namespace
+namespace {}  // namespace
 
 ImportView::ImportView(const dl_phdr_info& info) : base_(info.dlpi_addr) {
   const ElfW(Dyn)* dynamic = nullptr;
@@ -22,8 +19,8 @@ ImportView::ImportView(const dl_phdr_info& info) : base_(info.dlpi_addr) {
       if (begin < begin_) begin_ = begin;
       if (end > end_) end_ = end;
     } else if (segment.p_type == PT_GNU_RELRO) {
-      read_only_begin_ = begin & ~(kPageBytes - 1);
-      read_only_end_ = end & ~(kPageBytes - 1);  // as the loader does it: a part of a page stays writable
+      read_only_begin_ = begin & ~(PageBytes() - 1);
+      read_only_end_ = end & ~(PageBytes() - 1);  // as the loader does it: a part of a page stays writable
     } else if (segment.p_type == PT_DYNAMIC) {
       dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
     }
@@ -69,13 +66,13 @@ ImportView::ImportView(const dl_phdr_info& info) : base_(info.dlpi_addr) {
 bool ImportView::Write(uintptr_t* word, uintptr_t value) const {
   const uintptr_t address = reinterpret_cast<uintptr_t>(word);
   const bool is_read_only = address >= read_only_begin_ && address < read_only_end_;
-  void* const page = reinterpret_cast<void*>(address & ~(kPageBytes - 1));
+  void* const page = reinterpret_cast<void*>(address & ~(PageBytes() - 1));
   if (is_read_only &&
-      sys::Failed(sys::Call(SYS_mprotect, sys::Arg(page), kPageBytes, PROT_READ | PROT_WRITE))) {
+      sys::Failed(sys::Call(SYS_mprotect, sys::Arg(page), sys::Arg(PageBytes()), PROT_READ | PROT_WRITE))) {
     return false;
   }
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
-  if (is_read_only) sys::Call(SYS_mprotect, sys::Arg(page), kPageBytes, PROT_READ);
+  if (is_read_only) sys::Call(SYS_mprotect, sys::Arg(page), sys::Arg(PageBytes()), PROT_READ);
   return true;
 }
 

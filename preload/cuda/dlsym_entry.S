@@ -1,5 +1,6 @@
-// dlsym() as the program calls it (x86-64, System V). Asks the filter; if that declines, jumps to the real dlsym with
-// registers, stack and return address exactly as the caller left them.
+// dlsym() as the program calls it. Asks the filter; if that declines, jumps to the real dlsym with registers, stack and
+// return address exactly as the caller left them.
+#if defined(__x86_64__)
         .text
         .globl  dlsym
         .type   dlsym, @function
@@ -28,4 +29,39 @@ dlsym:
 1:      ret
         .cfi_endproc
         .size   dlsym, . - dlsym
-        .section .note.GNU-stack, "", @progbits
+#elif defined(__aarch64__)
+        .text
+        .globl  dlsym
+        .type   dlsym, %function
+        .p2align 4
+dlsym:
+        .cfi_startproc
+        hint    #34                     // bti c
+        stp     x29, x30, [sp, #-32]!
+        .cfi_def_cfa_offset 32
+        .cfi_offset x29, -32
+        .cfi_offset x30, -24
+        mov     x29, sp
+        stp     x0, x1, [sp, #16]
+        mov     x2, x30
+        bl      plateau_cuda_dlsym_filter
+        cbnz    x0, 1f
+        ldp     x0, x1, [sp, #16]
+        .cfi_remember_state
+        ldp     x29, x30, [sp], #32
+        .cfi_def_cfa_offset 0
+        .cfi_restore x29
+        .cfi_restore x30
+        adrp    x16, plateau_cuda_real_dlsym
+        ldr     x16, [x16, #:lo12:plateau_cuda_real_dlsym]
+        br      x16
+1:      .cfi_restore_state
+        ldp     x29, x30, [sp], #32
+        .cfi_def_cfa_offset 0
+        .cfi_restore x29
+        .cfi_restore x30
+        ret
+        .cfi_endproc
+        .size   dlsym, . - dlsym
+#endif
+        .section .note.GNU-stack, "", %progbits

@@ -5,6 +5,7 @@
 // parameter list here: its C++ type is the signature's.
 #include <errno.h>
 
+#include "preload/base/hook_frame.h"
 #include "preload/cuda/call.h"
 #include "preload/cuda/cuda_abi.h"
 #include "preload/cuda/signatures.h"
@@ -55,7 +56,7 @@ template <Row kRow, typename Signature, typename... Args>
 struct Exported<kRow, Signature, int(Args...)> {
   static __attribute__((noinline)) int Run(Args... args) {
     const void* caller = __builtin_return_address(0);
-    return Forward<Signature>(kRow, RealForCaller(kRow, caller), __builtin_frame_address(0), caller, args...);
+    return Forward<Signature>(kRow, RealForCaller(kRow, caller), HookFrame(), caller, args...);
   }
 };
 
@@ -65,8 +66,8 @@ struct Slotted;
 template <Row kRow, int kSlot, typename Signature, typename... Args>
 struct Slotted<kRow, kSlot, Signature, int(Args...)> {
   static __attribute__((noinline)) int Run(Args... args) {
-    return Forward<Signature>(kRow, RealOfSlot(kRow, kSlot), __builtin_frame_address(0),
-                              __builtin_return_address(0), args...);
+    return Forward<Signature>(kRow, RealOfSlot(kRow, kSlot), HookFrame(), __builtin_return_address(0),
+                              args...);
   }
 };
 
@@ -98,24 +99,28 @@ void* WrapperOfSlot(Row row, int slot) {
   return nullptr;
 }
 
-#define PLATEAU_CUDA_RUNTIME(name, signature, memory)                                        \
-  extern "C" {                                                                               \
-  __attribute__((visibility("hidden"))) extern signature::Type* const plateau_export_##name; \
-  __attribute__((used)) constinit signature::Type* const plateau_export_##name =             \
-      &Exported<Row::k_##name, signature>::Run;                                              \
-  }                                                                                          \
-  __asm__(                                                                                   \
-      ".pushsection .text\n"                                                                 \
-      ".globl " #name                                                                        \
-      "\n"                                                                                   \
-      ".type " #name ", @function\n" #name                                                   \
-      ":\n"                                                                                  \
-      "  endbr64\n"                                                                          \
-      "  jmp *plateau_export_" #name                                                         \
-      "(%rip)\n"                                                                             \
-      ".size " #name ", . - " #name                                                          \
-      "\n"                                                                                   \
-      ".popsection\n");
+// Jumps to the function whose address is in a variable.
+#if defined(__x86_64__)
+#define PLATEAU_JUMP(variable) "  endbr64\n  jmp *" variable "(%rip)\n"
+#elif defined(__aarch64__)
+#define PLATEAU_JUMP(variable) \
+  "  hint #34\n  adrp x16, " variable "\n  ldr x16, [x16, #:lo12:" variable "]\n  br x16\n"
+#endif
+
+#define PLATEAU_CUDA_RUNTIME(name, signature, memory)                                                 \
+  extern "C" {                                                                                        \
+  __attribute__((visibility("hidden"))) extern signature::Type* const plateau_export_##name;          \
+  __attribute__((used)) constinit signature::Type* const plateau_export_##name =                      \
+      &Exported<Row::k_##name, signature>::Run;                                                       \
+  }                                                                                                   \
+  __asm__(                                                                                            \
+      ".pushsection .text\n"                                                                          \
+      ".globl " #name                                                                                 \
+      "\n"                                                                                            \
+      ".type " #name ", %function\n" #name ":\n" PLATEAU_JUMP("plateau_export_" #name) ".size " #name \
+                                                                                       ", . - " #name \
+                                                                                       "\n"           \
+                                                                                       ".popsection\n");
 #define PLATEAU_CUDA_DRIVER(name, lookup, since, signature, memory) \
   PLATEAU_CUDA_RUNTIME(name, signature, memory)
 #include "preload/cuda/cuda_calls.inc"

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "preload/base/hook_frame.h"
+#include "preload/base/page_size.h"
 #include "preload/hooks/heap_calls.h"
 #include "preload/hooks/hooks.h"
 
@@ -58,42 +60,39 @@ size_t Product(size_t count, size_t bytes) {
 }
 
 size_t RoundUpToPage(size_t bytes) {
-  constexpr size_t kPageBytes = 4096;
-  return bytes > SIZE_MAX - kPageBytes ? bytes : (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const size_t page_bytes = PageBytes();
+  return bytes > SIZE_MAX - page_bytes ? bytes : (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
 }  // namespace
 
 [[gnu::noinline]] void* MallocSlow(size_t bytes) {
-  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.malloc(bytes); });
+  return Allocate(bytes, HookFrame(), [=] { return g_real.malloc(bytes); });
 }
 
 [[gnu::noinline]] void* CallocSlow(size_t count, size_t bytes) {
-  return Allocate(Product(count, bytes), __builtin_frame_address(0),
-                  [=] { return g_real.calloc(count, bytes); });
+  return Allocate(Product(count, bytes), HookFrame(), [=] { return g_real.calloc(count, bytes); });
 }
 
-[[gnu::noinline]] void* ReallocSlow(void* p, size_t bytes) {
-  return ReallocAny(p, bytes, __builtin_frame_address(0));
-}
+[[gnu::noinline]] void* ReallocSlow(void* p, size_t bytes) { return ReallocAny(p, bytes, HookFrame()); }
 
 [[gnu::noinline]] void* ReallocarraySlow(void* p, size_t count, size_t bytes) {
   size_t total;
   if (__builtin_mul_overflow(count, bytes, &total)) return g_real.reallocarray(p, count, bytes);
-  return ReallocAny(p, total, __builtin_frame_address(0));
+  return ReallocAny(p, total, HookFrame());
 }
 
 [[gnu::noinline]] void* MemalignSlow(size_t alignment, size_t bytes) {
-  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.memalign(alignment, bytes); });
+  return Allocate(bytes, HookFrame(), [=] { return g_real.memalign(alignment, bytes); });
 }
 
 [[gnu::noinline]] void* AlignedAllocSlow(size_t alignment, size_t bytes) {
-  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.aligned_alloc(alignment, bytes); });
+  return Allocate(bytes, HookFrame(), [=] { return g_real.aligned_alloc(alignment, bytes); });
 }
 
 [[gnu::noinline]] int PosixMemalignSlow(void** out, size_t alignment, size_t bytes) {
   int result = 0;
-  Allocate(bytes, __builtin_frame_address(0), [&]() -> void* {
+  Allocate(bytes, HookFrame(), [&]() -> void* {
     result = g_real.posix_memalign(out, alignment, bytes);
     return result == 0 ? *out : nullptr;
   });
@@ -101,11 +100,11 @@ size_t RoundUpToPage(size_t bytes) {
 }
 
 [[gnu::noinline]] void* VallocSlow(size_t bytes) {
-  return Allocate(bytes, __builtin_frame_address(0), [=] { return g_real.valloc(bytes); });
+  return Allocate(bytes, HookFrame(), [=] { return g_real.valloc(bytes); });
 }
 
 [[gnu::noinline]] void* PvallocSlow(size_t bytes) {
-  return Allocate(RoundUpToPage(bytes), __builtin_frame_address(0), [=] { return g_real.pvalloc(bytes); });
+  return Allocate(RoundUpToPage(bytes), HookFrame(), [=] { return g_real.pvalloc(bytes); });
 }
 
 [[gnu::noinline]] static void FreeGuarded(void* p) {

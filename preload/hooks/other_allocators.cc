@@ -9,6 +9,7 @@
 
 #include "preload/base/elf_view.h"
 #include "preload/base/fixed_text.h"
+#include "preload/base/hook_frame.h"
 #include "preload/base/import_slots.h"
 #include "preload/base/real_functions.h"
 #include "preload/hooks/heap_calls.h"
@@ -48,18 +49,18 @@ size_t Product(size_t count, size_t bytes) {
 
 // Each hook has a frame of its own, whose caller is the program. An operator that throws is called when the
 // form that returns null has failed and been left: the exception meets no hook at work.
-#define ALLOCATES(symbol, parameters, arguments, bytes)                                            \
-  [[gnu::noinline]] void* Hook##symbol parameters {                                                \
-    auto* const real = Real<void * parameters>(k##symbol);                                         \
-    if (FastAlloc(bytes)) [[likely]]                                                               \
-      return real arguments;                                                                       \
-    return Allocate(bytes, __builtin_frame_address(0), [=]() -> void* { return real arguments; }); \
+#define ALLOCATES(symbol, parameters, arguments, bytes)                                      \
+  [[gnu::noinline]] void* Hook##symbol parameters {                                          \
+    auto* const real = Real<void * parameters>(k##symbol);                                   \
+    if (FastAlloc(bytes)) [[likely]]                                                         \
+      return real arguments;                                                                 \
+    return Allocate(bytes, plateau::HookFrame(), [=]() -> void* { return real arguments; }); \
   }
 #define THROWS(symbol, null_form, parameters, arguments, null_parameters, null_arguments, bytes)   \
   [[gnu::noinline]] void* Hook##symbol parameters {                                                \
     if (auto* const real = Real<void * null_parameters>(k##null_form)) {                           \
       void* const p = FastAlloc(bytes) ? real null_arguments                                       \
-                                       : Allocate(bytes, __builtin_frame_address(0),               \
+                                       : Allocate(bytes, plateau::HookFrame(),                     \
                                                   [=]() -> void* { return real null_arguments; }); \
       if (p != nullptr) return p;                                                                  \
     }                                                                                              \
@@ -74,7 +75,7 @@ size_t Product(size_t count, size_t bytes) {
 #define RESIZES(symbol, parameters, arguments, bytes)                                           \
   [[gnu::noinline]] void* Hook##symbol parameters {                                             \
     auto* const real = Real<void * parameters>(k##symbol);                                      \
-    void* const frame = __builtin_frame_address(0);                                             \
+    void* const frame = plateau::HookFrame();                                                   \
     if (p == nullptr) return Allocate(bytes, frame, [=]() -> void* { return real arguments; }); \
     return Reallocate(p, bytes, frame, [=]() -> void* { return real arguments; });              \
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "preload/base/clock.h"
+#include "preload/base/page_size.h"
 #include "preload/base/system_call.h"
 #include "preload/trace/record.h"
 #include "preload/trace/varint.h"
@@ -13,7 +14,6 @@
 namespace plateau {
 namespace {
 
-constexpr uint64_t kPageBytes = trace::kCopiedPageBytes;
 constexpr uint64_t kMinGrowthBytes = 1 << 20;
 constexpr uint64_t kMaxPages = 4 << 20;  // 16 GiB; a larger heap is looked at up to there
 
@@ -156,13 +156,15 @@ bool ReadCopiedPages(const PageRunSink& sink) {
   char line[256];
   uint64_t begin, end;
   uint64_t pages_left = kMaxPages;
+  const uint64_t page_bytes = PageBytes();
+  const uint64_t parts = page_bytes / trace::kCopiedPageBytes;  // in what the trace calls a page
   bool has_answers = true;
   while (has_answers && pages_left > 0 && maps.Line(line, sizeof(line))) {
     if (!PrivateMemory(line, &begin, &end)) continue;
-    uint64_t page = begin / kPageBytes;
-    while (page < end / kPageBytes && pages_left > 0) {
+    uint64_t page = begin / page_bytes;
+    while (page < end / page_bytes && pages_left > 0) {
       uint64_t entries[512];
-      uint64_t wanted = end / kPageBytes - page;
+      uint64_t wanted = end / page_bytes - page;
       if (wanted > 512) wanted = 512;
       const long got = sys::Pread(static_cast<int>(pagemap), entries, wanted * 8, page * 8);
       if (got < 8) {
@@ -171,7 +173,8 @@ bool ReadCopiedPages(const PageRunSink& sink) {
       }
       const uint64_t count = static_cast<uint64_t>(got) / 8;
       for (uint64_t i = 0; i < count; ++i) {
-        if (IsCopied(entries[i])) runs.Add(page + i);
+        if (!IsCopied(entries[i])) continue;
+        for (uint64_t part = 0; part < parts; ++part) runs.Add((page + i) * parts + part);
       }
       page += count;
       pages_left -= count < pages_left ? count : pages_left;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "preload/base/clock.h"
+#include "preload/base/page_size.h"
 #include "preload/base/spin_lock.h"
 #include "preload/base/system_call.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 using trace::RegionKind;
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMinAgeMs = 20;  // most blocks do not live that long
 constexpr uint64_t kMinChangeBytes = 64 << 10;
 constexpr uint64_t kMaxScanNs = 3'000'000;
@@ -98,22 +98,23 @@ size_t PlaceOf(const Region& region, size_t hint) {
 
 // Bytes of pages that are in memory, or the error as a negative number.
 long ResidentBytes(const Region& region) {
-  uint64_t words[256];  // 8 MiB at a time; threads may have small stacks
-  const uintptr_t end = (region.end() + kPageBytes - 1) & ~(kPageBytes - 1);
+  const uint64_t page_bytes = PageBytes();
+  uint64_t words[256];  // 2048 pages at a time; threads may have small stacks
+  const uintptr_t end = (region.end() + page_bytes - 1) & ~(page_bytes - 1);
   uint64_t pages = 0;
-  for (uintptr_t begin = region.address & ~(kPageBytes - 1); begin < end;) {
-    const uint64_t left = (end - begin) / kPageBytes;
+  for (uintptr_t begin = region.address & ~(page_bytes - 1); begin < end;) {
+    const uint64_t left = (end - begin) / page_bytes;
     const uint64_t count = left < sizeof(words) ? left : sizeof(words);
     words[(count - 1) / 8] = 0;  // a last word that is not filled
     const long result =
-        sys::Call(SYS_mincore, sys::Arg(begin), sys::Arg(count * kPageBytes), sys::Arg(words));
+        sys::Call(SYS_mincore, sys::Arg(begin), sys::Arg(count * page_bytes), sys::Arg(words));
     if (sys::Failed(result)) return result;
     for (uint64_t i = 0; i < (count + 7) / 8; ++i) {
       pages += static_cast<uint64_t>(__builtin_popcountll(words[i] & 0x0101010101010101));
     }
-    begin += count * kPageBytes;
+    begin += count * page_bytes;
   }
-  const uint64_t bytes = pages * kPageBytes;
+  const uint64_t bytes = pages * page_bytes;
   return static_cast<long>(bytes < region.bytes ? bytes : region.bytes);
 }
 
@@ -233,7 +234,7 @@ void ForgetBlock(uintptr_t address) {
 
 void ForgetMaps(uintptr_t address, size_t bytes) {
   if (g_map_count.load(std::memory_order_relaxed) == 0) return;
-  const uintptr_t end = (address + bytes + kPageBytes - 1) & ~(kPageBytes - 1);
+  const uintptr_t end = (address + bytes + PageBytes() - 1) & ~(PageBytes() - 1);
   const SpinLockHolder holder(g_lock);
   if (!holder) return;
   for (size_t i = Count(); i-- > 0;) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "preload/base/hook_frame.h"
 #include "preload/python/interpreter.h"
 #include "preload/python/walk_scope.h"
 #include "preload/recorder/size_limit.h"
@@ -128,13 +129,13 @@ void Sample(void* p, size_t bytes, const void* frame) {
 // The slow halves are entered by a jump, so their caller is the interpreter.
 [[gnu::noinline]] void* MallocSampled(const Allocator* wrapped, size_t bytes) {
   void* p = wrapped->malloc(wrapped->context, bytes);
-  Sample(p, bytes, __builtin_frame_address(0));
+  Sample(p, bytes, HookFrame());
   return p;
 }
 
 [[gnu::noinline]] void* CallocSampled(const Allocator* wrapped, size_t count, size_t bytes) {
   void* p = wrapped->calloc(wrapped->context, count, bytes);
-  Sample(p, count * bytes, __builtin_frame_address(0));
+  Sample(p, count * bytes, HookFrame());
   return p;
 }
 
@@ -158,7 +159,7 @@ void* HookCalloc(void* context, size_t count, size_t bytes) {
   void* p = wrapped->realloc(wrapped->context, old, bytes);
   if (p == nullptr) return nullptr;
   if (old != nullptr) OnReleased(old);
-  if (!passes_by) Sample(p, bytes, __builtin_frame_address(0));
+  if (!passes_by) Sample(p, bytes, HookFrame());
   return p;
 }
 

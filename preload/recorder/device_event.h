@@ -62,7 +62,7 @@ struct plateau_device_event {
   uint64_t total_bytes;     // what the source says is allocated in all; 0 when it says nothing
   uint64_t reserved_bytes;  // what the source says is reserved in all
   const char* api;          // static string, e.g. "cudaMalloc"
-  const void* frame;        // the hook's __builtin_frame_address(0); the stack starts at its caller
+  const void* frame;        // the hook's HookFrame(); the stack starts at its caller
 };
 
 // The struct and the function share a name, as in stat(2); C++ code writes `struct plateau_device_event`.

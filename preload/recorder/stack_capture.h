@@ -35,10 +35,9 @@ extern const unwind::DefinitionSink kDefinitionSink;
 // The same for a caller that has nothing but the registers.
 uint32_t CaptureStack(const unwind::Registers& registers);
 
-// Registers of the caller of a function, from that function's __builtin_frame_address(0).
-inline unwind::Registers CallerOfFrame(const void* frame) {
-  const auto* words = static_cast<const uintptr_t*>(frame);
-  return {words[1], reinterpret_cast<uintptr_t>(words + 2), words[0]};
+// Registers of the caller of a function, from that function's HookFrame().
+[[gnu::always_inline]] inline unwind::Registers CallerOfFrame(const void* frame) {
+  return unwind::CallerOfHook(frame);
 }
 
 }  // namespace plateau

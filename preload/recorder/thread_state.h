@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "preload/base/page_size.h"
 #include "preload/trace/format.h"
 
 namespace plateau {
@@ -50,7 +51,7 @@ struct GateState {
   static constexpr GateState Off(bool fast_free) { return {UINT64_MAX, fast_free, false, kDead}; }
 };
 
-struct alignas(4096) Gate {
+struct alignas(kLargestPageBytes) Gate {  // alone on its page, which the kernel may wipe
   std::atomic<uint64_t> fast_below;
   std::atomic<uint32_t> fast_free;
   std::atomic<uint32_t> live;
@@ -69,7 +70,7 @@ struct alignas(4096) Gate {
     if (state.life == GateState::kLive) live.store(1, std::memory_order_release);
   }
 };
-static_assert(sizeof(Gate) == 4096);
+static_assert(sizeof(Gate) == kLargestPageBytes);
 static_assert(std::is_trivially_destructible_v<Gate>);
 extern Gate g_gate;
 

@@ -9,6 +9,7 @@
 #include "preload/base/arena.h"
 #include "preload/base/clock.h"
 #include "preload/base/fixed_text.h"
+#include "preload/base/page_size.h"
 #include "preload/base/raw_log.h"
 #include "preload/base/system_call.h"
 #include "preload/base/system_filter.h"
@@ -257,7 +258,7 @@ uint8_t* TraceSink::AddExtent() {
   if (shared_) {
     uint64_t end = __atomic_load_n(&header_->data_end, __ATOMIC_RELAXED);
     do {
-      offset = RoundUp(end, kPageBytes);
+      offset = RoundUp(end, PageBytes());  // a file is mapped at whole pages
       const uint64_t limit = header_->max_trace_bytes;
       if (limit != 0 && offset + trace::kExtentBytes > limit && extent_count_ > 0) return nullptr;
     } while (!__atomic_compare_exchange_n(&header_->data_end, &end, offset + trace::kExtentBytes, false,

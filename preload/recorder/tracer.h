@@ -43,14 +43,14 @@ void TagTensor(const void* p, size_t bytes);
 void UntagTensor(const void* p);
 
 // The place in the program that caused a mark: the node of the stack that starts at the caller of the
-// function with frame address `frame` (__builtin_frame_address(0)); 0 when there is none. Two optimizers are
+// function with frame address `frame` (HookFrame()); 0 when there is none. Two optimizers are
 // told apart by the lines that call them, and so are the training and the evaluation loop of a DataLoader.
 uint32_t CaptureMarkSite(const void* frame);
 
 // Records one line about a part: RecordInfo("torch", "1.13.1, steps from RecordFunction").
 void RecordInfo(std::string_view key, std::string_view value);
 
-// Records an allocation inside another allocator. `frame` is __builtin_frame_address(0) of the hook; the
+// Records an allocation inside another allocator. `frame` is HookFrame() of the hook; the
 // stack starts at its caller. Call RecordFreeIn before the memory can be given out again. Sampling is the
 // caller's business.
 void RecordAllocIn(const void* p, size_t bytes, const void* frame);

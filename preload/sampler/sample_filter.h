@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/base/page_size.h"
 #include "preload/base/system_call.h"
 
 namespace plateau {
@@ -38,7 +39,8 @@ class SampleFilter {
 
   // Forgets everything. Only where no other thread uses the filter.
   void Clear() {
-    static_assert(sizeof(SampleFilter) % 4096 == 0 && alignof(SampleFilter) == 4096);
+    static_assert(sizeof(SampleFilter) % kLargestPageBytes == 0 &&
+                  alignof(SampleFilter) == kLargestPageBytes);
     // The kernel gives zero pages again, without our touching each, unless the program has locked its memory.
     if (!sys::Failed(sys::Call(SYS_madvise, sys::Arg(this), sizeof(*this), MADV_DONTNEED))) return;
     for (std::atomic<uint8_t>& counter : regions_) counter.store(0, std::memory_order_relaxed);
@@ -70,7 +72,7 @@ class SampleFilter {
     }
   }
 
-  alignas(4096) std::atomic<uint8_t> regions_[size_t{1} << kLog2Regions] = {};
+  alignas(kLargestPageBytes) std::atomic<uint8_t> regions_[size_t{1} << kLog2Regions] = {};
   std::atomic<uint8_t> blocks_[size_t{1} << kLog2Blocks] = {};
 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "preload/base/hook_frame.h"
 #include "preload/base/real_symbol.h"
 #include "preload/recorder/device_event.h"
 
@@ -58,7 +59,7 @@ using plateau::RealSymbol;
 
 PLATEAU_TORCH_HOOK _ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE(void* pointer, int64_t bytes,
                                                                        uint64_t device) {
-  plateau::ReportUsage(pointer, bytes, {}, device, __builtin_frame_address(0));
+  plateau::ReportUsage(pointer, bytes, {}, device, plateau::HookFrame());
   PLATEAU_TORCH_FORWARD(_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE, void(void*, int64_t, uint64_t),
                         pointer, bytes, device);
 }
@@ -67,7 +68,7 @@ PLATEAU_TORCH_HOOK _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p
                                                                          int64_t allocated, int64_t reserved,
                                                                          uint64_t device) {
   plateau::ReportUsage(pointer, bytes, {static_cast<uint64_t>(allocated), static_cast<uint64_t>(reserved)},
-                       device, __builtin_frame_address(0));
+                       device, plateau::HookFrame());
   PLATEAU_TORCH_FORWARD(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE,
                         void(void*, int64_t, int64_t, int64_t, uint64_t), pointer, bytes, allocated, reserved,
                         device);
@@ -76,7 +77,7 @@ PLATEAU_TORCH_HOOK _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void* p
 PLATEAU_TORCH_HOOK _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void* pointer, int64_t bytes,
                                                                          uint64_t allocated,
                                                                          uint64_t reserved, uint64_t device) {
-  plateau::ReportUsage(pointer, bytes, {allocated, reserved}, device, __builtin_frame_address(0));
+  plateau::ReportUsage(pointer, bytes, {allocated, reserved}, device, plateau::HookFrame());
   PLATEAU_TORCH_FORWARD(_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE,
                         void(void*, int64_t, uint64_t, uint64_t, uint64_t), pointer, bytes, allocated,
                         reserved, device);
@@ -86,7 +87,7 @@ PLATEAU_TORCH_HOOK _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(int64_t b
                                                                        int64_t reserved, uint64_t device) {
   plateau::Report(PLATEAU_DEVICE_OOM, nullptr, static_cast<uint64_t>(bytes),
                   {static_cast<uint64_t>(allocated), static_cast<uint64_t>(reserved)},
-                  plateau::TorchDevice::FromRegister(device), __builtin_frame_address(0));
+                  plateau::TorchDevice::FromRegister(device), plateau::HookFrame());
   PLATEAU_TORCH_FORWARD(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE,
                         void(int64_t, int64_t, int64_t, uint64_t), bytes, allocated, reserved, device);
 }
@@ -94,7 +95,7 @@ PLATEAU_TORCH_HOOK _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(int64_t b
 PLATEAU_TORCH_HOOK _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(int64_t bytes, uint64_t allocated,
                                                                        uint64_t reserved, uint64_t device) {
   plateau::Report(PLATEAU_DEVICE_OOM, nullptr, static_cast<uint64_t>(bytes), {allocated, reserved},
-                  plateau::TorchDevice::FromRegister(device), __builtin_frame_address(0));
+                  plateau::TorchDevice::FromRegister(device), plateau::HookFrame());
   PLATEAU_TORCH_FORWARD(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE,
                         void(int64_t, uint64_t, uint64_t, uint64_t), bytes, allocated, reserved, device);
 }

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "preload/base/hook_frame.h"
 #include "preload/base/real_symbol.h"
 #include "preload/recorder/tracer.h"
 #include "preload/torch/record_function.h"
+#include "preload/torch/returned.h"
 #include "preload/torch/start.h"
 
 namespace plateau {
@@ -43,8 +45,12 @@ void MarkTrainMode(bool is_train, const void* frame) {
 
 using plateau::Mark;
 using plateau::RealSymbol;
+using plateau::Returned;
 using plateau::trace::MarkKind;
 
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wreturn-type-c-linkage"  // C names of C++ functions
+#endif
 #define PLATEAU_HOOK extern "C" __attribute__((visibility("default"), noinline))
 
 // The real function of this name for this caller.
@@ -55,13 +61,13 @@ using plateau::trace::MarkKind;
   })
 
 // Tensor Optimizer::step(std::function<Tensor()>): the result and the closure are passed by address.
-#define PLATEAU_OPTIMIZER_HOOK(symbol, class_name)                                     \
-  PLATEAU_HOOK void* symbol(void* result, void* self, void* closure) {                 \
-    Mark(MarkKind::kOptimizerBegin, __builtin_frame_address(0), class_name);           \
-    auto* real_step = PLATEAU_REAL(symbol, void*(void*, void*, void*));                \
-    void* returned = real_step != nullptr ? real_step(result, self, closure) : result; \
-    Mark(MarkKind::kStep, __builtin_frame_address(0), class_name);                     \
-    return returned;                                                                   \
+#define PLATEAU_OPTIMIZER_HOOK(symbol, class_name)                                    \
+  PLATEAU_HOOK Returned symbol(void* self, void* closure) {                           \
+    Mark(MarkKind::kOptimizerBegin, plateau::HookFrame(), class_name);                \
+    auto* real_step = PLATEAU_REAL(symbol, Returned(void*, void*));                   \
+    Returned returned = real_step != nullptr ? real_step(self, closure) : Returned(); \
+    Mark(MarkKind::kStep, plateau::HookFrame(), class_name);                          \
+    return returned;                                                                  \
   }
 
 PLATEAU_OPTIMIZER_HOOK(_ZN5torch5optim3SGD4stepESt8functionIFN2at6TensorEvEE, "SGD")
@@ -72,37 +78,36 @@ PLATEAU_OPTIMIZER_HOOK(_ZN5torch5optim7Adagrad4stepESt8functionIFN2at6TensorEvEE
 PLATEAU_OPTIMIZER_HOOK(_ZN5torch5optim7RMSprop4stepESt8functionIFN2at6TensorEvEE, "RMSprop")
 
 PLATEAU_HOOK void _ZN5torch5optim9Optimizer9zero_gradEv(void* self) {
-  Mark(MarkKind::kZeroGrad, __builtin_frame_address(0), {});
+  Mark(MarkKind::kZeroGrad, plateau::HookFrame(), {});
   if (auto* real_zero = PLATEAU_REAL(_ZN5torch5optim9Optimizer9zero_gradEv, void(void*))) real_zero(self);
 }
 
 PLATEAU_HOOK void _ZN5torch5optim9Optimizer9zero_gradEb(void* self, uint64_t set_to_none) {
-  Mark(MarkKind::kZeroGrad, __builtin_frame_address(0), {});
+  Mark(MarkKind::kZeroGrad, plateau::HookFrame(), {});
   if (auto* real_zero = PLATEAU_REAL(_ZN5torch5optim9Optimizer9zero_gradEb, void(void*, uint64_t))) {
     real_zero(self, set_to_none);
   }
 }
 
-// The three bools travel in whole registers (and the last two arguments on the stack); they are handed on
-// unread.
-#define PLATEAU_DEFINE_ENGINE_EXECUTE(symbol)                                                         \
-  PLATEAU_HOOK void* symbol(void* result, void* self, void* roots, void* inputs, uint64_t keep_graph, \
-                            uint64_t create_graph, uint64_t accumulate, void* outputs) {              \
-    plateau::BackwardIsHooked();                                                                      \
-    Mark(MarkKind::kBackwardBegin, __builtin_frame_address(0), {});                                   \
-    auto* real_execute =                                                                              \
-        PLATEAU_REAL(symbol, void*(void*, void*, void*, void*, uint64_t, uint64_t, uint64_t, void*)); \
-    void* returned = real_execute != nullptr ? real_execute(result, self, roots, inputs, keep_graph,  \
-                                                            create_graph, accumulate, outputs)        \
-                                             : result;                                                \
-    Mark(MarkKind::kBackwardEnd, nullptr, {});                                                        \
-    return returned;                                                                                  \
+// The three bools travel in whole registers (on x86-64 the last two arguments on the stack); they are handed on unread.
+#define PLATEAU_DEFINE_ENGINE_EXECUTE(symbol)                                                     \
+  PLATEAU_HOOK Returned symbol(void* self, void* roots, void* inputs, uint64_t keep_graph,        \
+                               uint64_t create_graph, uint64_t accumulate, void* outputs) {       \
+    plateau::BackwardIsHooked();                                                                  \
+    Mark(MarkKind::kBackwardBegin, plateau::HookFrame(), {});                                     \
+    auto* real_execute =                                                                          \
+        PLATEAU_REAL(symbol, Returned(void*, void*, void*, uint64_t, uint64_t, uint64_t, void*)); \
+    Returned returned = real_execute != nullptr ? real_execute(self, roots, inputs, keep_graph,   \
+                                                               create_graph, accumulate, outputs) \
+                                                : Returned();                                     \
+    Mark(MarkKind::kBackwardEnd, nullptr, {});                                                    \
+    return returned;                                                                              \
   }
 PLATEAU_DEFINE_ENGINE_EXECUTE(
     _ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EEbbbS7_)
 
 PLATEAU_HOOK void _ZN5torch2nn6Module5trainEb(void* self, uint64_t is_train) {
-  const void* frame = __builtin_frame_address(0);
+  const void* frame = plateau::HookFrame();
   const void* outer = plateau::outermost_train;
   const bool is_outermost = outer == nullptr || frame >= outer;
   if (is_outermost) plateau::MarkTrainMode((is_train & 0xff) != 0, frame);
@@ -115,7 +120,7 @@ PLATEAU_HOOK void _ZN5torch2nn6Module5trainEb(void* self, uint64_t is_train) {
 PLATEAU_HOOK void
 _ZN6caffe29serialize19PyTorchStreamWriter5setupERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE(
     void* self, const void* name) {
-  Mark(MarkKind::kPhaseBegin, __builtin_frame_address(0), "checkpoint");
+  Mark(MarkKind::kPhaseBegin, plateau::HookFrame(), "checkpoint");
   if (auto* real_setup = PLATEAU_REAL(
           _ZN6caffe29serialize19PyTorchStreamWriter5setupERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE,
           void(void*, const void*))) {
@@ -124,7 +129,7 @@ _ZN6caffe29serialize19PyTorchStreamWriter5setupERKNSt7__cxx1112basic_stringIcSt1
 }
 
 PLATEAU_HOOK void _ZN6caffe29serialize19PyTorchStreamWriter5setupERKSs(void* self, const void* name) {
-  Mark(MarkKind::kPhaseBegin, __builtin_frame_address(0), "checkpoint");
+  Mark(MarkKind::kPhaseBegin, plateau::HookFrame(), "checkpoint");
   if (auto* real_setup =
           PLATEAU_REAL(_ZN6caffe29serialize19PyTorchStreamWriter5setupERKSs, void(void*, const void*))) {
     real_setup(self, name);

@@ -7,9 +7,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include "preload/base/hook_frame.h"
 #include "preload/base/real_symbol.h"
 #include "preload/recorder/tracer.h"
 #include "preload/torch/fetch_owner.h"
+#include "preload/torch/returned.h"
 #include "preload/torch/start.h"
 #include "preload/torch/stop_iteration.h"
 #include "preload/torch/user_range.h"
@@ -35,8 +37,7 @@ constexpr int kUserScope = 7;
 
 // at::RecordFunctionCallback, followed by zeros in case a release adds a field at its end.
 struct Callback {
-  void* (*start)(void** context,
-                 const void* range);  // returns std::unique_ptr<ObserverContext> through `context`
+  ReturnedNull (*start)(const void* range);  // an empty std::unique_ptr<ObserverContext>
   void (*end)(const void* range, void* context);
   double sampling_probability;
   unsigned char scopes[10];
@@ -115,38 +116,35 @@ void EndRange(const void* range, const void* frame) {
   }
 }
 
-void* OnUserStart(void** context, const void* range) {
+ReturnedNull OnUserStart(const void* range) {
   const int saved_errno = errno;
-  *context = nullptr;
-  if (IsArmed()) BeginRange(range, __builtin_frame_address(0));
+  if (IsArmed()) BeginRange(range, plateau::HookFrame());
   errno = saved_errno;
-  return context;
+  return {};
 }
 
 void OnUserEnd(const void* range, void*) {
   const int saved_errno = errno;
-  if (IsArmed()) EndRange(range, __builtin_frame_address(0));
+  if (IsArmed()) EndRange(range, plateau::HookFrame());
   errno = saved_errno;
 }
 
-void* OnBackwardStart(void** context, const void*) {
-  *context = nullptr;
+ReturnedNull OnBackwardStart(const void*) {
   if (is_backward_hooked.load(std::memory_order_relaxed) || in_backward.load(std::memory_order_relaxed))
-    return context;
+    return {};
   const int saved_errno = errno;
   if (IsArmed() && !in_backward.exchange(true)) {
     RecordMark(MarkKind::kBackwardBegin, MarkSource::kRecordFunction, 0, {});
   }
   errno = saved_errno;
-  return context;
+  return {};
 }
 
-void* OnFunctionStart(void** context, const void* range) {
+ReturnedNull OnFunctionStart(const void* range) {
   const int saved_errno = errno;
-  *context = nullptr;
   if (IsArmed()) RecordMark(MarkKind::kOp, MarkSource::kRecordFunction, 1, NameOf(range));
   errno = saved_errno;
-  return context;
+  return {};
 }
 
 void OnFunctionEnd(const void*, void*) {

@@ -5,6 +5,8 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace plateau::trace {
@@ -35,6 +37,19 @@ __attribute__((target("sse4.2"))) uint32_t Crc32cHardware(uint32_t crc, const vo
   for (; size > 0; --size, ++p) low = _mm_crc32_u8(low, *p);
   return ~low;
 }
+#elif defined(__aarch64__)
+// By name and not by <arm_acle.h>, which offers them only to files that are compiled for such processors.
+__attribute__((target("+crc"))) uint32_t Crc32cHardware(uint32_t crc, const void* data, size_t size) {
+  const unsigned char* p = static_cast<const unsigned char*>(data);
+  crc = ~crc;
+  for (; size >= 8; size -= 8, p += 8) {
+    uint64_t word;
+    std::memcpy(&word, p, 8);
+    crc = __builtin_aarch64_crc32cx(crc, word);
+  }
+  for (; size > 0; --size, ++p) crc = __builtin_aarch64_crc32cb(crc, *p);
+  return ~crc;
+}
 #endif
 
 }  // namespace
@@ -50,6 +65,9 @@ uint32_t Crc32c(uint32_t crc, const void* data, size_t size) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("sse4.2")) return Crc32cHardware(crc, data, size);
+#elif defined(__aarch64__)
+  constexpr unsigned long kHasCrc32 = 1ul << 7;  // HWCAP_CRC32
+  if ((getauxval(AT_HWCAP) & kHasCrc32) != 0) return Crc32cHardware(crc, data, size);
 #endif
   return Crc32cPortable(crc, data, size);
 }

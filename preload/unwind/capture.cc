@@ -59,7 +59,6 @@ uint32_t DefineOnce(std::atomic<uint32_t>* slot, Define define) {
 }  // namespace
 
 bool InitializeCapture() {
-#if defined(__x86_64__)
   if (ready.load(std::memory_order_acquire)) return true;
   const int saved_errno = errno;
   PrepareObjectLookup();
@@ -70,9 +69,6 @@ bool InitializeCapture() {
   if (!rules.Initialize() || !nodes.Initialize()) return false;
   ready.store(true, std::memory_order_release);
   return true;
-#else
-  return false;
-#endif
 }
 
 void ThreadCapture::Initialize() {

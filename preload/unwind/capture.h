@@ -21,7 +21,7 @@
 //
 // Threads: a ThreadCapture belongs to one thread; everything else is lock-free and shared. Reentrancy: the
 // caller's guard must keep a capture from interrupting another one on the same thread. Allocates: it maps its
-// tables. Locks: never. errno is kept. On processors other than x86-64 every stack is 0, "no stack".
+// tables. Locks: never. errno is kept. x86-64 and AArch64.
 #ifndef PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 #define PLATEAU_PRELOAD_UNWIND_CAPTURE_H_
 

@@ -156,6 +156,10 @@ CfiStatus CfiMachine::ExecuteExtended(uint8_t op, ByteReader* program, bool* don
       SetRule(number, RegisterRule::kIsCfa, Factored(static_cast<uint64_t>(program->ReadSleb())));
       break;
     }
+#if defined(__aarch64__)
+    case 0x2d:  // AARCH64_negate_ra_state: the bits of a signature never take part
+      break;
+#endif
     case 0x2e:  // GNU_args_size
       program->ReadUleb();
       break;

@@ -30,7 +30,7 @@ CfiStatus ParseCie(ByteSpan readable, const uint8_t* at, Cie* cie) {
   cie->data_align = body.ReadSleb();
   const uint64_t return_register = version == 1 ? body.Read<uint8_t>() : body.ReadUleb();
   if (!body.ok()) return CfiStatus::kDamaged;
-  if (return_register != kRegisterReturn) return CfiStatus::kUnsupported;
+  if (return_register != kReturnColumn) return CfiStatus::kUnsupported;
   if (*augmentation == 'z') {
     cie->has_augmentation_data = true;
     ByteReader data = body.Take(body.ReadUleb());
@@ -43,7 +43,7 @@ CfiStatus ParseCie(ByteSpan readable, const uint8_t* at, Cie* cie) {
         data.Read<uint8_t>();
       } else if (*letter == 'S') {
         cie->is_signal_frame = true;
-      } else if (*letter != 'B') {
+      } else if (*letter != 'B' && *letter != 'G') {  // the key of signed addresses; tagged stacks
         return CfiStatus::kUnsupported;
       }
     }

@@ -13,12 +13,27 @@
 
 namespace plateau::unwind {
 
-// DWARF numbers of the x86-64 registers that take part in unwinding; 16 is the return address.
+// DWARF numbers of the registers that take part in unwinding. kRegisterReturn is where the frame continues, and
+// kReturnColumn the register whose rule tells where the caller does.
+#if defined(__aarch64__)
+inline constexpr unsigned kRegisterRbp = 29;  // x29
+inline constexpr unsigned kRegisterRsp = 31;  // sp
+inline constexpr unsigned kRegisterReturn = 32;
+inline constexpr unsigned kReturnColumn = 30;  // x30: a function saves it before it calls another
+inline constexpr unsigned kRegisterCount = 33;
+// x19-x29: what a function gives back to its caller as it was.
+inline constexpr uint64_t kPreservedRegisters = 0x3ff80000;
+#else
 inline constexpr unsigned kRegisterRbx = 3;
 inline constexpr unsigned kRegisterRbp = 6;
 inline constexpr unsigned kRegisterRsp = 7;
 inline constexpr unsigned kRegisterReturn = 16;
+inline constexpr unsigned kReturnColumn = kRegisterReturn;
 inline constexpr unsigned kRegisterCount = 17;
+// rbx, rbp, r12-r15.
+inline constexpr uint64_t kPreservedRegisters =
+    (1u << 3) | (1u << 6) | (1u << 12) | (1u << 13) | (1u << 14) | (1u << 15);
+#endif
 
 enum class RegisterRule : uint8_t {
   kUnchanged,      // the caller's value is in the register still

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "preload/base/raw_memory.h"
 #include "preload/unwind/loaded_object.h"
 
 namespace plateau::unwind {
@@ -71,7 +72,7 @@ bool SetCfa(const CfiRow& row, uintptr_t address, CfiRule* rule) {
     rule->cfa_offset = static_cast<int32_t>(row.cfa_value);
     if (row.cfa_register == kRegisterRsp) {
       rule->kind = RuleKind::kRsp;
-      return row.cfa_value >= 8;  // at least the return address lies between rsp and the CFA
+      return row.cfa_value >= 8;  // at least the return address lies between the stack pointer and the CFA
     }
     rule->kind = RuleKind::kRbp;
     return row.cfa_register == kRegisterRbp;
@@ -112,6 +113,18 @@ bool SetRbp(const CfiRow& row, CfiRule* rule) {
   return true;
 }
 
+bool SetReturnSlot(const CfiRow& row, CfiRule* rule) {
+  if (row.rules[kReturnColumn] != RegisterRule::kAtCfa) return false;
+  const int64_t offset = row.values[kReturnColumn];
+#if defined(__aarch64__)
+  if (offset >= 0 || offset % 8 != 0 || !FitsInt16(offset / 8)) return false;
+  rule->return_slot = static_cast<int16_t>(offset / 8);
+  return true;
+#else
+  return offset == 8 * int64_t{rule->return_slot};
+#endif
+}
+
 bool CodeIs(const LoadedObject& object, uintptr_t address, const uint8_t* bytes, size_t count) {
   const auto* code = reinterpret_cast<const uint8_t*>(address);
   const ByteSpan readable = ReadableAround(object, code);
@@ -120,24 +133,41 @@ bool CodeIs(const LoadedObject& object, uintptr_t address, const uint8_t* bytes,
 }
 
 // Where a function started by makecontext() returns to: the first byte of code that takes the next context
-// from the stack. It has no unwind information, on purpose: mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi.
+// from the stack. It has no unwind information, on purpose: mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi on
+// x86-64. On AArch64 the same goes for the first function of a thread, which returns to a call of exit.
 bool IsContextRoot(const LoadedObject& object, uintptr_t address) {
+#if defined(__aarch64__)
+  static constexpr uint8_t kExit[] = {0xa8, 0x0b, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};  // mov x8, #93; svc #0
+  if (CodeIs(object, address, kExit, sizeof(kExit))) return true;
+  // mov x0, x19; cbnz x0, ... as glibc has it, behind a landing pad (bti c), a nop or nothing.
+  static constexpr uint8_t kLandingPad[] = {0x5f, 0x24, 0x03, 0xd5};
+  static constexpr uint8_t kNop[] = {0x1f, 0x20, 0x03, 0xd5};
+  static constexpr uint8_t kMove[] = {0xe0, 0x03, 0x13, 0xaa};
+  if (CodeIs(object, address, kLandingPad, sizeof(kLandingPad)) ||
+      CodeIs(object, address, kNop, sizeof(kNop)))
+    address += sizeof(kNop);
+  if (!CodeIs(object, address, kMove, sizeof(kMove))) return false;
+  const uintptr_t branch = address + sizeof(kMove);
+  const uint8_t last = 0xb5;
+  uint8_t target;
+  return CodeIs(object, branch + 3, &last, 1) &&
+         (std::memcpy(&target, reinterpret_cast<const void*>(branch), 1), (target & 0x1f) == 0);
+#else
   static constexpr uint8_t kStart[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff};
   return CodeIs(object, address, kStart, sizeof(kStart));
+#endif
 }
 
 }  // namespace
 
 CfiRule RuleFromRow(const CfiRow& row, uintptr_t address) {
   CfiRule rule;
-  if (row.rules[kRegisterReturn] == RegisterRule::kUndefined) {
+  if (row.rules[kReturnColumn] == RegisterRule::kUndefined) {
     rule.kind = RuleKind::kOutermost;
     return rule;
   }
-  const bool return_address_below_cfa =
-      row.rules[kRegisterReturn] == RegisterRule::kAtCfa && row.values[kRegisterReturn] == -8;
   const bool rsp_is_cfa = row.rules[kRegisterRsp] == RegisterRule::kUnchanged;
-  if (return_address_below_cfa && rsp_is_cfa && SetCfa(row, address, &rule) && SetRbp(row, &rule))
+  if (SetReturnSlot(row, &rule) && rsp_is_cfa && SetCfa(row, address, &rule) && SetRbp(row, &rule))
     return rule;
   rule = CfiRule{};
   rule.kind = RuleKind::kComplex;
@@ -153,11 +183,36 @@ CfiStatus FindRow(uintptr_t address, LoadedObject* object, CfiRow* row) {
   return FindCfiRow(ReadableAround(*object, object->eh_frame_hdr), object->eh_frame_hdr, address, row);
 }
 
+#if defined(__aarch64__)
+// adrp x16, ...; ldr x17, [x16, ...]; add x16, x16, ...; br x17: what linkers write for .plt, without unwind information.
+bool IsPltEntry(const LoadedObject& object, uintptr_t address) {
+  const auto* code = reinterpret_cast<const uint8_t*>(address);
+  const ByteSpan readable = ReadableAround(object, code);
+  uint32_t word;
+  if (address % sizeof(word) != 0 || !readable.Contains(code) ||
+      static_cast<size_t>(readable.end - code) < sizeof(word)) {
+    return false;
+  }
+  std::memcpy(&word, code, sizeof(word));
+  return (word & 0x9f00001f) == 0x90000010 || (word & 0xffc003ff) == 0xf9400211 ||
+         (word & 0xffc003ff) == 0x91000210 || word == 0xd61f0220;
+}
+#endif
+
 bool IsSignalTrampoline(const LoadedObject& object, uintptr_t address) {
+#if defined(__aarch64__)
+  static constexpr uint8_t kCode[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+  if (address % 4 != 0) return false;
+  if (object.end != 0) return CodeIs(object, address, kCode, sizeof(kCode));
+  const uintptr_t word = address & ~uintptr_t{7};
+  return IsReadable(word) && IsReadable(word + 8) &&
+         std::memcmp(reinterpret_cast<const void*>(address), kCode, sizeof(kCode)) == 0;
+#else
   static constexpr uint8_t kMovRax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
   static constexpr uint8_t kMovEax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
   return CodeIs(object, address, kMovRax, sizeof(kMovRax)) ||
          CodeIs(object, address, kMovEax, sizeof(kMovEax));
+#endif
 }
 
 CfiRule MakeRule(uintptr_t address) {
@@ -165,7 +220,12 @@ CfiRule MakeRule(uintptr_t address) {
   CfiRow row;
   CfiRule rule;
   const CfiStatus status = FindRow(address, &object, &row);
-  if (object.end == 0) return rule;  // kNoObject
+  if (object.end == 0) {
+#if defined(__aarch64__)
+    if (IsSignalTrampoline(object, address + 1)) rule.kind = RuleKind::kSignal;
+#endif
+    return rule;  // kNoObject
+  }
   rule.kind = RuleKind::kNoCfi;
   const bool may_be_trampoline = status == CfiStatus::kNoEntry || row.is_signal_frame;
   // A handler returns to the first byte of the trampoline, so a look-up one byte before a return address hits
@@ -178,6 +238,12 @@ CfiRule MakeRule(uintptr_t address) {
     rule.kind = RuleKind::kOutermost;
     return rule;
   }
+#if defined(__aarch64__)
+  if (status == CfiStatus::kNoEntry && IsPltEntry(object, address)) {
+    rule.kind = RuleKind::kComplex;
+    return rule;
+  }
+#endif
   switch (status) {
     case CfiStatus::kFound:
       return RuleFromRow(row, address);

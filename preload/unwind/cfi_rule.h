@@ -25,14 +25,14 @@ enum class RuleKind : uint8_t {
   kRealignRbp,  // CFA = *(rbp + cfa_offset) + cfa_addend
 };
 
-// The return address is always at CFA - 8 (other layouts are kComplex).
+// x86-64: the return address is always at CFA - 8 (other layouts are kComplex). AArch64: where the function saved x30.
 struct CfiRule {
   int32_t cfa_offset = 0;
   int16_t rbp_slot = 0;  // the caller's rbp is at CFA + 8 * rbp_slot; 0: rbp is unchanged
   RuleKind kind = RuleKind::kNoObject;
   bool rbp_slot_from_rbp = false;  // only realign kinds: the slot counts from rbp, and 0 is a slot
   int16_t cfa_addend = 0;
-  int16_t reserved = 0;
+  int16_t return_slot = -1;  // the return address is at CFA + 8 * return_slot
 };
 static_assert(sizeof(CfiRule) == 12);
 
@@ -46,9 +46,16 @@ CfiRule RuleFromRow(const CfiRow& row, uintptr_t address);
 // then empty. Shared by MakeRule() and the slow step.
 CfiStatus FindRow(uintptr_t address, LoadedObject* object, CfiRow* row);
 
-// Whether the code at `address` is the kernel's return trampoline: mov $15,%rax (or %eax); syscall. All of it
-// must lie in a readable segment of `object`.
+// Whether the code at `address` is the kernel's return trampoline: mov $15,%rax (or %eax); syscall, or mov x8,#139;
+// svc #0. All of it must lie in a readable segment of `object`. An empty object stands for none: emulators keep the
+// trampoline of AArch64 in a page of their own, and then the kernel is asked whether it can be read.
 bool IsSignalTrampoline(const LoadedObject& object, uintptr_t address);
+
+#if defined(__aarch64__)
+// Whether a signal that came at this instruction interrupted an entry of .plt: the caller's address is in x30 then, and
+// the stack pointer is the caller's.
+bool IsPltEntry(const LoadedObject& object, uintptr_t address);
+#endif
 
 }  // namespace plateau::unwind
 

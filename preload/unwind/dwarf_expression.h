@@ -18,14 +18,14 @@ inline constexpr unsigned kMaxOperands = 32;
 // Registers by DWARF number, with a bit per register whose value is known.
 struct RegisterFile {
   uint64_t values[kRegisterCount] = {};
-  uint32_t known = 0;
+  uint64_t known = 0;
 
   bool Knows(uint64_t number) const { return number < kRegisterCount && ((known >> number) & 1) != 0; }
   void Set(unsigned number, uint64_t value) {
     values[number] = value;
-    known |= 1u << number;
+    known |= uint64_t{1} << number;
   }
-  void Forget(unsigned number) { known &= ~(1u << number); }
+  void Forget(unsigned number) { known &= ~(uint64_t{1} << number); }
 };
 
 // Reads the 8 bytes at an address of the stack; false when they cannot be read.

@@ -4,13 +4,11 @@
 
 #include "preload/unwind/cfi_row.h"
 #include "preload/unwind/cfi_rule.h"
+#include "preload/unwind/registers.h"
 #include "preload/unwind/signal_frame.h"
 
 namespace plateau::unwind {
 namespace {
-
-// rbx, rbp, r12-r15: what a function gives back to its caller as it was.
-constexpr uint32_t kPreserved = (1u << 3) | (1u << 6) | (1u << 12) | (1u << 13) | (1u << 14) | (1u << 15);
 
 bool ComputeCfa(const CfiRow& row, const RegisterFile& registers, WordReader* memory, uint64_t* cfa) {
   switch (row.cfa_rule) {
@@ -36,7 +34,7 @@ bool Restore(const CfiRow& row, unsigned number, const RegisterFile& registers, 
         return true;
       }
       *value = registers.values[number];
-      return registers.Knows(number) && ((kPreserved >> number) & 1) != 0;
+      return registers.Knows(number) && ((kPreservedRegisters >> number) & 1) != 0;
     case RegisterRule::kAtCfa:
       return memory->Read(cfa + static_cast<uint64_t>(operand), value);
     case RegisterRule::kIsCfa:
@@ -63,7 +61,7 @@ bool StepOverSignal(RegisterFile* registers, WordReader* memory) {
   RegisterFile interrupted;
   for (unsigned number = 0; number < kRegisterCount; ++number) {
     uint64_t value = 0;
-    if (!memory->Read(context + kContextOffsets[number], &value)) return false;
+    if (!memory->Read(context + ContextOffset(number), &value)) return false;
     interrupted.Set(number, value);
   }
   *registers = interrupted;
@@ -78,12 +76,29 @@ bool FullStep(RegisterFile* registers, bool* is_exact, WordReader* memory) {
   LoadedObject object;
   CfiRow row;
   const CfiStatus status = FindRow(address, &object, &row);
-  if (object.end == 0) return false;
+  if (object.end == 0) {
+#if defined(__aarch64__)
+    if (IsSignalTrampoline(object, address + 1)) {
+      *is_exact = true;
+      return StepOverSignal(registers, memory);
+    }
+#endif
+    return false;
+  }
   if ((status == CfiStatus::kNoEntry || row.is_signal_frame) &&
       (IsSignalTrampoline(object, address + 1) || IsSignalTrampoline(object, address))) {
     *is_exact = true;
     return StepOverSignal(registers, memory);
   }
+#if defined(__aarch64__)
+  if (status == CfiStatus::kNoEntry && *is_exact && registers->Knows(kReturnColumn) &&
+      IsPltEntry(object, address)) {
+    registers->Set(kRegisterReturn, ReturnAddressIn(registers->values[kReturnColumn]));
+    registers->Forget(kReturnColumn);
+    *is_exact = false;
+    return true;
+  }
+#endif
   if (status != CfiStatus::kFound) return false;
   uint64_t cfa = 0;
   if (!ComputeCfa(row, *registers, memory, &cfa)) return false;
@@ -92,14 +107,28 @@ bool FullStep(RegisterFile* registers, bool* is_exact, WordReader* memory) {
     uint64_t value = 0;
     if (Restore(row, number, *registers, cfa, memory, &value)) caller.Set(number, value);
   }
+#if defined(__aarch64__)
+  // The link register has done its duty: the caller must have saved its own. Before it is saved, which only an interrupted
+  // function can be, it is in place still.
+  uint64_t link = 0;
+  caller.Forget(kReturnColumn);
+  caller.Forget(kRegisterReturn);
+  const RegisterRule rule = row.rules[kReturnColumn];
+  if (rule == RegisterRule::kUnchanged && *is_exact && registers->Knows(kReturnColumn)) {
+    caller.Set(kRegisterReturn, ReturnAddressIn(registers->values[kReturnColumn]));
+  } else if (rule != RegisterRule::kUnchanged &&
+             Restore(row, kReturnColumn, *registers, cfa, memory, &link)) {
+    caller.Set(kRegisterReturn, ReturnAddressIn(link));
+  }
+#endif
   *registers = caller;
   *is_exact = false;
   return registers->Knows(kRegisterReturn) && registers->Knows(kRegisterRsp);
 }
 
 [[gnu::noinline]] bool StepWithAllRegisters(const Registers& frame, CallerState* caller) {
-#if defined(__x86_64__)
   uint64_t here[kRegisterCount] = {};
+#if defined(__x86_64__)
   asm volatile(
       "movq %%rbx, 24(%0)\n\t"
       "movq %%rbp, 48(%0)\n\t"
@@ -113,9 +142,28 @@ bool FullStep(RegisterFile* registers, bool* is_exact, WordReader* memory) {
       :
       : "r"(here)
       : "rax", "memory");
+#elif defined(__aarch64__)
+  uint64_t scratch;
+  asm volatile(
+      "stp x19, x20, [%1, #152]\n\t"
+      "stp x21, x22, [%1, #168]\n\t"
+      "stp x23, x24, [%1, #184]\n\t"
+      "stp x25, x26, [%1, #200]\n\t"
+      "stp x27, x28, [%1, #216]\n\t"
+      "str x29, [%1, #232]\n\t"
+      "mov %0, sp\n\t"
+      "str %0, [%1, #248]\n\t"
+      "adr %0, .\n\t"
+      "str %0, [%1, #256]"
+      : "=&r"(scratch)
+      : "r"(here)
+      : "memory");
+#else
+  return false;
+#endif
   RegisterFile registers;
   for (unsigned number = 0; number < kRegisterCount; ++number) {
-    if (((kPreserved >> number) & 1) != 0 || number == kRegisterRsp || number == kRegisterReturn) {
+    if (((kPreservedRegisters >> number) & 1) != 0 || number == kRegisterRsp || number == kRegisterReturn) {
       registers.Set(number, here[number]);
     }
   }
@@ -131,9 +179,6 @@ bool FullStep(RegisterFile* registers, bool* is_exact, WordReader* memory) {
     caller->is_exact = is_exact;
     return true;
   }
-#endif
-  (void)frame;
-  (void)caller;
   return false;
 }
 

@@ -61,7 +61,10 @@ void StackWalker::RememberNodeAbove(uint32_t parent, uintptr_t stop_address) {
         static_cast<uint16_t>((slot - rsp + KnownBranches::kBytesBelowRsp) / sizeof(uintptr_t));
     known->values[count++] = value;
   };
-  for (uint32_t i = leaf; i > 0; --i) check(At(i - 1).rsp - sizeof(uintptr_t), At(i - 1).pc);
+  for (uint32_t i = leaf; i > 0; --i) {
+    const uintptr_t slot = ReturnSlotOf(At(i - 1));
+    check(slot, kReturnSlotsVary ? Load(slot) : At(i - 1).pc);  // with its signature
+  }
   for (uint32_t i = 0; i < detail.rbp_checks; ++i) {
     check(reinterpret_cast<uintptr_t>(rbp_checks_[i].slot), rbp_checks_[i].value);
   }

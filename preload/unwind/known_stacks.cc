@@ -70,7 +70,8 @@ void StackWalker::RememberNode(uint32_t unchanged) {
   known->node = detail.node;
   uint32_t count = 0;
   for (uint32_t i = leaf; i > base; --i) {
-    known->checks[count++] = {reinterpret_cast<const uintptr_t*>(At(i - 1).rsp) - 1, At(i - 1).pc};
+    const auto* slot = reinterpret_cast<const uintptr_t*>(ReturnSlotOf(At(i - 1)));
+    known->checks[count++] = {slot, kReturnSlotsVary ? Load(slot) : At(i - 1).pc};  // with its signature
   }
   for (uint32_t i = rbp_checks; i < detail.rbp_checks; ++i) known->checks[count++] = rbp_checks_[i];
   for (; count % KnownStacks::kChecksPerTurn != 0; ++count) known->checks[count] = {&known->rsp, known->rsp};

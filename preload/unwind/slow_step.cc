@@ -71,19 +71,23 @@ bool StackWalker::StepSlow(Position* at, FreshFrame* frame) {
 bool StackWalker::StepBySlots(Position* at, uintptr_t cfa, uintptr_t rbp_slot, FreshFrame* frame) {
   const bool own = IsOwnStack(at->rsp);
   const bool inside = cfa > at->rsp && (own ? cfa <= own_.end : cfa - at->rsp < kMaxForeignFrameBytes);
+  const uintptr_t return_slot = ReturnSlotBy(frame->entry->rule, cfa);
   bool probed = false;
   Position caller{0, cfa, at->rbp, 0};
-  if (!inside || !ReadWord(cfa - sizeof(uintptr_t), at->rsp, &caller.pc, &probed) ||
+  GiveReturnSlot(return_slot, &caller);
+  if (!inside || (kReturnSlotsVary && return_slot < at->rsp) ||
+      !ReadWord(return_slot, at->rsp, &caller.pc, &probed) ||
       (rbp_slot != 0 && (rbp_slot >= cfa || !ReadWord(rbp_slot, at->rsp, &caller.rbp, &probed)))) {
     return StopAt(StackEnd::kOutOfStack, at->rsp);
   }
+  caller.pc = ReturnAddressIn(caller.pc);
   const RuleKind kind = frame->entry->rule.kind;
   if (!probed && (kind == RuleKind::kRsp || kind == RuleKind::kRbp)) {
     frame->flags &= ~uint32_t{kNeedsStep};
     if (!own) has_foreign_frames_ = true;
   }
   *at = caller;
-  known_page_ = PageOf(cfa - sizeof(uintptr_t));
+  known_page_ = PageOf(return_slot);
   return at->pc >= kLowestCode || StopAt(EndAtLowAddress(at->pc), cfa);
 }
 
@@ -91,9 +95,9 @@ bool StackWalker::StepOverSignal(Position* at, FreshFrame* frame) {
   bool probed = false;
   Position caller{0, 0, 0, kIsExact};
   frame->flags |= kIsTrampoline;
-  if (!ReadWord(at->rsp + kContextOffsets[kRegisterReturn], at->rsp, &caller.pc, &probed) ||
-      !ReadWord(at->rsp + kContextOffsets[kRegisterRsp], at->rsp, &caller.rsp, &probed) ||
-      !ReadWord(at->rsp + kContextOffsets[kRegisterRbp], at->rsp, &caller.rbp, &probed)) {
+  if (!ReadWord(at->rsp + ContextOffset(kRegisterReturn), at->rsp, &caller.pc, &probed) ||
+      !ReadWord(at->rsp + ContextOffset(kRegisterRsp), at->rsp, &caller.rsp, &probed) ||
+      !ReadWord(at->rsp + ContextOffset(kRegisterRbp), at->rsp, &caller.rbp, &probed)) {
     return StopAt(StackEnd::kOutOfStack, at->rsp);
   }
   *at = caller;

@@ -104,6 +104,7 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
     if (candidate->rsp == at.rsp && candidate->pc == at.pc &&
         IsAt(static_cast<uint32_t>(candidate - frames()), at)) {
       const uint32_t leaf = static_cast<uint32_t>(candidate - frames());
+      TakeReturnSlot(at, &At(leaf));
       fresh_count_ = static_cast<uint32_t>(fresh - fresh_);
       const uintptr_t leaf_rbp = at.rbp;
       uint32_t k = leaf;            // frames [k, leaf] are proven,
@@ -122,9 +123,10 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
             return Place(leaf + 1);
           if (end_ == StackEnd::kDepthCap && fresh_count_ + leaf + 1 >= kMaxDepth) return Place(leaf + 1);
         } else if ((details_[k].flags & kNeedsStep) == 0) {  // its caller is another one now
-          const uintptr_t cfa = At(k - 1).rsp;
-          at = {Load(cfa - sizeof(uintptr_t)), cfa, CallersRbp(k, proven_from, rbp), 0};
-          known_page_ = PageOf(cfa - sizeof(uintptr_t));
+          const uintptr_t slot = ReturnSlotOf(At(k - 1));
+          at = {ReturnAddressIn(Load(slot)), At(k - 1).rsp, CallersRbp(k, proven_from, rbp), 0};
+          GiveReturnSlot(slot, &at);
+          known_page_ = PageOf(slot);
           if (at.pc < kLowestCode) [[unlikely]] {
             StopAt(EndAtLowAddress(at.pc), at.rsp);
             MoveToFresh(leaf, leaf_rbp, k);
@@ -138,11 +140,13 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
         const StackEnd old_end = end_;
         Position caller{At(k).pc, At(k).rsp, CallersRbp(k + 1, proven_from, rbp),
                         details_[k].flags & kIsExact};
+        if constexpr (kReturnSlotsVary) GiveReturnSlot(ReturnSlotOf(At(k)), &caller);
         FreshFrame stepped;
         const bool has_caller = Step(&caller, &stepped);
         if (has_caller && k > 0 && IsAt(k - 1, caller)) {
           details_[k].entry = stepped.entry;
           details_[k - 1].rbp = rbp = caller.rbp;
+          TakeReturnSlot(caller, &At(k - 1));
           proven_from = --k;
           continue;
         }
@@ -184,8 +188,7 @@ PLATEAU_READS_STACK uint32_t StackWalker::WalkFrom(Position at, uintptr_t stop_a
 // callee's return address was read. Not so above a signal, whose rsp comes from saved registers.
 void StackWalker::EnterFrame(uint32_t index, uint32_t leaf_most) {
   if (index == leaf_most) return;
-  known_page_ =
-      (details_[index + 1].flags & kIsTrampoline) != 0 ? kNoPage : PageOf(At(index).rsp - sizeof(uintptr_t));
+  known_page_ = (details_[index + 1].flags & kIsTrampoline) != 0 ? kNoPage : PageReadFor(At(index));
 }
 
 // The walk ends here. Until then end_ and its companions describe the remembered stack, which may yet prove
@@ -224,6 +227,7 @@ PLATEAU_READS_STACK bool StackWalker::MoveToFresh(uint32_t from_leaf, uintptr_t 
 [[gnu::always_inline]] inline void StackWalker::Append(uint32_t index, const FreshFrame& fresh) {
   At(index).pc = fresh.frame.pc;
   At(index).rsp = fresh.frame.rsp;
+  SetReturnSlot(&At(index), kReturnSlotsVary ? ReturnSlotOf(fresh.frame) : 0);
   const CfiRule& rule = fresh.entry->rule;
   uint32_t flags = fresh.flags & kStepFlags;
   uint32_t barrier = 0;
@@ -287,6 +291,7 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
   RuleEntry* entry = rules_->Find(at->code_address());
   frame->frame.pc = at->pc;
   frame->frame.rsp = at->rsp;
+  TakeReturnSlot(*at, &frame->frame);
   frame->rbp = at->rbp;
   frame->flags = at->exact;
   frame->entry = entry;
@@ -295,12 +300,15 @@ PLATEAU_READS_STACK [[gnu::always_inline]] inline bool StackWalker::Step(Positio
     const uintptr_t base = rule.kind == RuleKind::kRsp ? at->rsp : at->rbp;
     const uintptr_t cfa = base + static_cast<uintptr_t>(intptr_t{rule.cfa_offset});
     const uintptr_t slot = cfa + static_cast<uintptr_t>(8 * intptr_t{rule.rbp_slot});
+    const uintptr_t return_slot = ReturnSlotBy(rule, cfa);
     // One test for all that can be wrong: a rule of another kind, a foreign stack, a CFA or a slot outside
     // the frame.
     if ((rule.kind == RuleKind::kRsp || rule.kind == RuleKind::kRbp) && at->rsp >= own_.begin &&
         cfa > at->rsp && cfa <= own_.end && cfa % sizeof(uintptr_t) == 0 &&
-        (rule.rbp_slot == 0 || (slot >= at->rsp - kRedZoneBytes && slot < cfa))) [[likely]] {
-      at->pc = Load(cfa - sizeof(uintptr_t));
+        (rule.rbp_slot == 0 || (slot >= at->rsp - kRedZoneBytes && slot < cfa)) &&
+        (!kReturnSlotsVary || return_slot >= at->rsp)) [[likely]] {
+      at->pc = ReturnAddressIn(Load(return_slot));
+      GiveReturnSlot(return_slot, at);
       at->rsp = cfa;
       at->exact = 0;
       if (rule.rbp_slot != 0) at->rbp = Load(slot);

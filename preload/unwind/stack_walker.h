@@ -50,12 +50,37 @@ enum class StackEnd : uint8_t {
 inline constexpr size_t kStackEndCount = 8;
 constexpr bool IsTruncation(StackEnd end) { return end > StackEnd::kStopAddress; }
 
+// Where a function keeps its return address. On x86-64 the call instruction puts it below the caller's stack pointer; on
+// AArch64 the function saves it where it likes, so each frame knows where its callee did.
+#if defined(__aarch64__)
+inline constexpr bool kReturnSlotsVary = true;
+#else
+inline constexpr bool kReturnSlotsVary = false;
+#endif
 // Without initialisers: a walker's arrays cost memory only where frames have been.
 struct Frame {
   uintptr_t pc;   // return address, or the interrupted instruction
   uintptr_t rsp;  // at pc; the frame's own bytes are [rsp, rsp of its caller)
+#if defined(__aarch64__)
+  uintptr_t return_slot;  // of its callee, from which pc was read; 0: pc comes from a register or a signal
+#endif
 };
-static_assert(sizeof(Frame) == 16 && std::is_trivially_default_constructible_v<Frame>);
+static_assert(sizeof(Frame) == (kReturnSlotsVary ? 24 : 16) &&
+              std::is_trivially_default_constructible_v<Frame>);
+
+// The word from which the pc of `frame`, which has a callee, was read.
+inline uintptr_t ReturnSlotOf(const Frame& frame) {
+#if defined(__aarch64__)
+  return frame.return_slot;
+#else
+  return frame.rsp - sizeof(uintptr_t);
+#endif
+}
+inline void SetReturnSlot([[maybe_unused]] Frame* frame, [[maybe_unused]] uintptr_t slot) {
+#if defined(__aarch64__)
+  frame->return_slot = slot;
+#endif
+}
 
 class StackWalker {
  public:
@@ -156,9 +181,30 @@ class StackWalker {
     uintptr_t rsp;
     uintptr_t rbp;
     uint32_t exact;  // kIsExact or 0
+#if defined(__aarch64__)
+    uintptr_t return_slot = 0;  // as in Frame
+#endif
 
     uintptr_t code_address() const { return pc - (exact ^ kIsExact); }
   };
+
+  static void GiveReturnSlot([[maybe_unused]] uintptr_t slot, [[maybe_unused]] Position* at) {
+#if defined(__aarch64__)
+    at->return_slot = slot;
+#endif
+  }
+  static void TakeReturnSlot([[maybe_unused]] const Position& at, [[maybe_unused]] Frame* frame) {
+#if defined(__aarch64__)
+    frame->return_slot = at.return_slot;
+#endif
+  }
+  static uintptr_t ReturnSlotBy([[maybe_unused]] const CfiRule& rule, uintptr_t cfa) {
+#if defined(__aarch64__)
+    return cfa + static_cast<uintptr_t>(8 * intptr_t{rule.return_slot});
+#else
+    return cfa - sizeof(uintptr_t);
+#endif
+  }
 
   Frame& At(uint32_t index) { return stack_[1 + index]; }
   const Frame& At(uint32_t index) const { return stack_[1 + index]; }

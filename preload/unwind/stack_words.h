@@ -27,6 +27,11 @@ inline StackEnd EndAtLowAddress(uintptr_t pc) {
 
 inline uintptr_t PageOf(uintptr_t address) { return address & ~(kPageBytes - 1); }
 
+// The page that was read when the pc of `frame`, which has a callee, was.
+inline uintptr_t PageReadFor(const Frame& frame) {
+  return kReturnSlotsVary && ReturnSlotOf(frame) == 0 ? kNoPage : PageOf(ReturnSlotOf(frame));
+}
+
 PLATEAU_READS_STACK inline uintptr_t Load(const uintptr_t* slot) { return *slot; }
 PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
   return *reinterpret_cast<const uintptr_t*>(address);
@@ -34,7 +39,7 @@ PLATEAU_READS_STACK inline uintptr_t Load(uintptr_t address) {
 
 // 0 when `frame`, which has a callee, is still what that returns to. The slot is the callee's.
 PLATEAU_READS_STACK [[gnu::always_inline]] inline uintptr_t ChangeOf(const Frame& frame) {
-  return Load(frame.rsp - sizeof(uintptr_t)) ^ frame.pc;
+  return (Load(ReturnSlotOf(frame)) ^ frame.pc) & kReturnAddressBits;
 }
 
 }  // namespace plateau::unwind

@@ -28,6 +28,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "preload/base/hook_frame.h"
 #include "preload/base/raw_memory.h"
 #include "preload/python/code_table.h"
 #include "preload/python/frames.h"
@@ -304,35 +305,35 @@ bool DefinePythonLocation(const trace::PythonLocationRecord& record) {
 
 EXPORTED void* malloc(size_t size) {
   void* p = __libc_malloc(size);
-  OnAllocation(size, __builtin_frame_address(0));
+  OnAllocation(size, HookFrame());
   return p;
 }
 EXPORTED void* calloc(size_t n, size_t size) {
   void* p = __libc_calloc(n, size);
-  OnAllocation(n * size, __builtin_frame_address(0));
+  OnAllocation(n * size, HookFrame());
   return p;
 }
 EXPORTED void* realloc(void* old, size_t size) {
   if (g_guard) BeforeRelease();
   void* p = __libc_realloc(old, size);
-  OnAllocation(size, __builtin_frame_address(0));
+  OnAllocation(size, HookFrame());
   return p;
 }
 EXPORTED int posix_memalign(void** out, size_t alignment, size_t size) {
   void* p = __libc_memalign(alignment, size);
   if (p == nullptr) return ENOMEM;
   *out = p;
-  OnAllocation(size, __builtin_frame_address(0));
+  OnAllocation(size, HookFrame());
   return 0;
 }
 EXPORTED void* aligned_alloc(size_t alignment, size_t size) {
   void* p = __libc_memalign(alignment, size);
-  OnAllocation(size, __builtin_frame_address(0));
+  OnAllocation(size, HookFrame());
   return p;
 }
 EXPORTED void* memalign(size_t alignment, size_t size) {
   void* p = __libc_memalign(alignment, size);
-  OnAllocation(size, __builtin_frame_address(0));
+  OnAllocation(size, HookFrame());
   return p;
 }
 EXPORTED void free(void* p) {
@@ -382,11 +383,9 @@ EXPORTED double probe_benchmark(int mode, int rounds, int* depth) {
   uint64_t sum = 0;
   clock_gettime(CLOCK_MONOTONIC, &begin);
   for (int i = 0; i < rounds; ++i) {
-    if (mode == 3)
-      sum += unwind::CaptureStack(*CaptureOfThread(), CallerOfFrame(__builtin_frame_address(0)), kSink);
+    if (mode == 3) sum += unwind::CaptureStack(*CaptureOfThread(), CallerOfFrame(HookFrame()), kSink);
     if (mode == 4) {
-      sum += CaptureMergedStack(*CaptureOfThread(), CallerOfFrame(__builtin_frame_address(0)), kSink,
-                                g_native_frames);
+      sum += CaptureMergedStack(*CaptureOfThread(), CallerOfFrame(HookFrame()), kSink, g_native_frames);
     }
     if (mode >= 3) continue;
     const WalkScope scope;

@@ -315,7 +315,7 @@ void CallTree::OnSignal() {
 
 [[gnu::noinline]] void CallTree::CallOddFrame(int budget) {
   Continuation continuation{this, budget};
-  const auto call = Random(8) == 0 ? CallWithR13Frame : CallWithSavedCfa;
+  const auto call = Random(8) == 0 ? CallWithOddFrame : CallWithSavedCfa;
   WithBarrier([&] { call(Continue, &continuation); });
 }
 

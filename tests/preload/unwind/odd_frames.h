@@ -4,7 +4,7 @@
 
 extern "C" {
 void CallWithoutCfi(void (*function)(void*), void* argument);
-void CallWithR13Frame(void (*function)(void*), void* argument);
+void CallWithOddFrame(void (*function)(void*), void* argument);
 void CallWithSavedCfa(void (*function)(void*), void* argument);
 void CallOnStack(void (*function)(void*), void* argument, void* top);
 void CallOnStackWithWrongCfi(void (*function)(void*), void* argument, void* top);

@@ -53,10 +53,10 @@ TEST(OddStackTest, CodeWithoutUnwindInformationEndsTheStackWithAMark) {
   EXPECT_EQ(captured->capture.walker().counters().ends[static_cast<size_t>(StackEnd::kNoCfi)], 3u);
 }
 
-TEST(OddStackTest, FrameThatHangsOnR13IsFollowed) {
+TEST(OddStackTest, FrameThatHangsOnAnotherRegisterIsFollowed) {
   auto captured = std::make_unique<Captured>();
   for (int i = 0; i < 3; ++i) {
-    CallWithR13Frame(Captured::Capture, captured.get());
+    CallWithOddFrame(Captured::Capture, captured.get());
     EXPECT_EQ(captured->end, StackEnd::kOutermost);
     EXPECT_GT(captured->addresses.size(), 6u);
   }
@@ -146,19 +146,28 @@ TEST(OddStackTest, GarbageRegistersGiveAShortStack) {
 }
 
 TEST(OddStackTest, GeneratedCodeIsNamedByItsAddress) {
+#if defined(__aarch64__)
+  // stp x29, x30, [sp, #-16]!; mov x2, x0; mov x0, x1; blr x2; ldp x29, x30, [sp], #16; ret
+  static constexpr uint32_t kCode[] = {0xa9bf7bfd, 0xaa0003e2, 0xaa0103e0,
+                                       0xd63f0040, 0xa8c17bfd, 0xd65f03c0};
+  constexpr size_t kReturn = 16;
+#else
   // call *%rax with nothing around it: push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax;
   // pop %rbp; ret
   static constexpr uint8_t kCode[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8,
                                       0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+  constexpr size_t kReturn = 12;
+#endif
   void* code = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::memcpy(code, kCode, sizeof(kCode));
   ASSERT_EQ(mprotect(code, kPageBytes, PROT_READ | PROT_EXEC), 0);
+  __builtin___clear_cache(static_cast<char*>(code), static_cast<char*>(code) + sizeof(kCode));
   auto captured = std::make_unique<Captured>();
   for (int i = 0; i < 2; ++i) {
     reinterpret_cast<void (*)(void (*)(void*), void*)>(code)(Captured::Capture, captured.get());
     EXPECT_EQ(captured->end, StackEnd::kNoObject);
     ASSERT_EQ(captured->addresses.size(), 2u);
-    EXPECT_EQ(captured->addresses[0], reinterpret_cast<uintptr_t>(code) + 12);
+    EXPECT_EQ(captured->addresses[0], reinterpret_cast<uintptr_t>(code) + kReturn);
   }
   munmap(code, kPageBytes);
 }
@@ -166,14 +175,22 @@ TEST(OddStackTest, GeneratedCodeIsNamedByItsAddress) {
 // 200,000 call sites: more than the first segment of the rule table has room for.
 TEST(OddStackTest, ManyCallSitesGrowTheTable) {
   constexpr size_t kSites = 200'000;
-  // Each site is 16 bytes: sub $8,%rsp; call *%rsi; add $8,%rsp; ret. It has no CFI, so only its address
-  // matters.
+  // Each site is 16 bytes and has no CFI, so only its address matters.
+#if defined(__aarch64__)
+  // stp x29, x30, [sp, #-16]!; blr x1; ldp x29, x30, [sp], #16; ret
+  static constexpr uint32_t kSite[4] = {0xa9bf7bfd, 0xd63f0020, 0xa8c17bfd, 0xd65f03c0};
+  constexpr size_t kReturn = 8;
+#else
+  // sub $8,%rsp; call *%rsi; add $8,%rsp; ret
   static constexpr uint8_t kSite[16] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd6, 0x48, 0x83,
                                         0xc4, 0x08, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc};
+  constexpr size_t kReturn = 6;
+#endif
   auto* code = static_cast<uint8_t*>(
       mmap(nullptr, kSites * 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (size_t i = 0; i < kSites; ++i) std::memcpy(code + i * 16, kSite, 16);
   ASSERT_EQ(mprotect(code, kSites * 16, PROT_READ | PROT_EXEC), 0);
+  __builtin___clear_cache(reinterpret_cast<char*>(code), reinterpret_cast<char*>(code) + kSites * 16);
   auto captured = std::make_unique<Captured>();
   const uint64_t full_before = GetCaptureStatistics().rule_table_full;
   std::vector<uint32_t> stacks(kSites);
@@ -182,7 +199,7 @@ TEST(OddStackTest, ManyCallSitesGrowTheTable) {
       using Site = void (*)(void*, void (*)(void*));
       reinterpret_cast<Site>(code + i * 16)(captured.get(), Captured::Capture);
       ASSERT_EQ(captured->addresses.size(), 2u);
-      ASSERT_EQ(captured->addresses[0], reinterpret_cast<uintptr_t>(code) + i * 16 + 6);
+      ASSERT_EQ(captured->addresses[0], reinterpret_cast<uintptr_t>(code) + i * 16 + kReturn);
       if (round == 0) stacks[i] = captured->stack;
     }
   }
@@ -193,7 +210,7 @@ TEST(OddStackTest, ManyCallSitesGrowTheTable) {
 
 TEST(OddStackTest, SnapshotOfObjectsGivesTheSameStacks) {
   auto captured = std::make_unique<Captured>();
-  auto capture = [&] { return CallWithR13Frame(Captured::Capture, captured.get()); };
+  auto capture = [&] { return CallWithOddFrame(Captured::Capture, captured.get()); };
   std::vector<uintptr_t> by_loader, by_snapshot;
   for (int i = 0; i < 2; ++i) {
     UseSnapshotsForTest(i == 1);

@@ -28,7 +28,7 @@ struct ReferenceStack {
   bool complete = false;  // libunwind reached the end rather than giving up
 };
 
-// Whether `ip` is the C library's trampoline, mov $15,%rax; syscall. Looks only into that library: libunwind
+// Whether `ip` is the C library's trampoline, mov $15,%rax; syscall on x86-64 (AArch64 has it elsewhere). Looks only into that library: libunwind
 // may come up with any address.
 inline bool IsReturnFromSignal(uintptr_t ip) {
   static constexpr unsigned char kSigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -63,12 +63,22 @@ inline bool IsReturnFromSignal(uintptr_t ip) {
       stack->complete = true;
       return;
     }
+    const bool repeats = stack->depth != 0 && stack->frames[stack->depth - 1].pc == ip &&
+                         stack->frames[stack->depth - 1].rsp == sp;
+    if (repeats) {  // on AArch64 it goes on with x30 where there is no unwind information: the root of a thread
+      stack->complete = true;
+      return;
+    }
     found = found || (ip == from.rip && sp == from.rsp);
     if (found) {
       if (stack->depth == kMaxReferenceFrames) return;
       stack->frames[stack->depth++] = {ip, sp, after_signal};
     }
+#if defined(__x86_64__)
     after_signal = IsReturnFromSignal(ip);
+#else
+    after_signal = unw_is_signal_frame(&cursor) > 0;
+#endif
     const int step = unw_step(&cursor);
     if (step <= 0) {
       stack->complete = step == 0;

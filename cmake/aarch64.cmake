@@ -1,0 +1,20 @@
+# Builds for AArch64 Linux on another processor, with Debian's gcc-aarch64-linux-gnu. PLATEAU_SYSROOT (a CMake or environment
+# variable) is a Debian arm64 tree with the libraries of the analyzer and of the tests; the shim alone needs none.
+# tests/field/aarch64.sh makes one.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES PLATEAU_SYSROOT)
+set(PLATEAU_SYSROOT "$ENV{PLATEAU_SYSROOT}" CACHE PATH "A Debian arm64 tree with libraries and headers")
+if(PLATEAU_SYSROOT)
+  set(CMAKE_SYSROOT ${PLATEAU_SYSROOT})
+  set(ENV{PKG_CONFIG_SYSROOT_DIR} ${PLATEAU_SYSROOT})
+  set(ENV{PKG_CONFIG_LIBDIR} ${PLATEAU_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${PLATEAU_SYSROOT}/usr/share/pkgconfig)
+  set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+  set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+  set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+  set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+  set(CMAKE_CROSSCOMPILING_EMULATOR /usr/bin/qemu-aarch64-static -L ${PLATEAU_SYSROOT})
+endif()
