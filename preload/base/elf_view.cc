@@ -110,14 +110,19 @@ const ElfW(Sym) * ElfView::FindBySysvHash(const char* name) const {
   return fallback;
 }
 
-void* ElfView::FindFunction(const char* name) const {
+const ElfW(Sym) * ElfView::FindSymbol(const char* name) const {
   if (symbols_ == nullptr || strings_ == nullptr) return nullptr;
-  const ElfW(Sym)* symbol = nullptr;
-  if (gnu_hash_ != nullptr) {
-    symbol = FindByGnuHash(name);
-  } else if (sysv_hash_ != nullptr) {
-    symbol = FindBySysvHash(name);
-  }
+  if (gnu_hash_ != nullptr) return FindByGnuHash(name);
+  return sysv_hash_ != nullptr ? FindBySysvHash(name) : nullptr;
+}
+
+uint32_t ElfView::FindSymbolNumber(const char* name) const {
+  const ElfW(Sym)* symbol = FindSymbol(name);
+  return symbol == nullptr ? 0 : static_cast<uint32_t>(symbol - symbols_);
+}
+
+void* ElfView::FindFunction(const char* name) const {
+  const ElfW(Sym)* symbol = FindSymbol(name);
   return symbol == nullptr ? nullptr : reinterpret_cast<void*>(base_ + symbol->st_value);
 }
 

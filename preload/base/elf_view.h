@@ -43,6 +43,9 @@ class ElfView {
   // here or is chosen at run time (IFUNC).
   void* FindFunction(const char* name) const;
 
+  // The number of that symbol in the table, 0 when there is none.
+  uint32_t FindSymbolNumber(const char* name) const;
+
   // True if `address` lies in one of the loaded segments.
   bool Contains(const void* address) const;
 
@@ -63,6 +66,7 @@ class ElfView {
   }
 
  private:
+  const ElfW(Sym) * FindSymbol(const char* name) const;
   const ElfW(Sym) * FindByGnuHash(const char* name) const;
   const ElfW(Sym) * FindBySysvHash(const char* name) const;
   bool IsDefault(const ElfW(Sym) * symbol) const;

@@ -28,6 +28,8 @@ ImportView::ImportView(const dl_phdr_info& info) : base_(info.dlpi_addr) {
   if (begin_ > end_) begin_ = end_ = 0;
   if (dynamic == nullptr) return;
   size_t call_bytes = 0, relocation_bytes = 0;
+  size_t relative_count = 0;
+  const uint32_t* gnu_hash = nullptr;
   bool is_rela = true;
   for (; dynamic->d_tag != DT_NULL; ++dynamic) {
     const uintptr_t value = dynamic->d_un.d_ptr;
@@ -54,6 +56,12 @@ ImportView::ImportView(const dl_phdr_info& info) : base_(info.dlpi_addr) {
       case DT_RELASZ:
         relocation_bytes = value;
         break;
+      case DT_RELACOUNT:
+        relative_count = value;
+        break;
+      case DT_GNU_HASH:
+        gnu_hash = reinterpret_cast<const uint32_t*>(pointer);
+        break;
       default:
         break;
     }
@@ -61,6 +69,21 @@ ImportView::ImportView(const dl_phdr_info& info) : base_(info.dlpi_addr) {
   if (strings_ == nullptr || symbols_ == nullptr) return;
   if (calls_ != nullptr && is_rela) call_count_ = call_bytes / sizeof(ElfW(Rela));
   if (relocations_ != nullptr) relocation_count_ = relocation_bytes / sizeof(ElfW(Rela));
+  // Those without a symbol come first, in large libraries a million of them.
+  if (relative_count <= relocation_count_) {
+    relocations_ += relative_count;
+    relocation_count_ -= relative_count;
+  }
+  if (gnu_hash == nullptr || gnu_hash[0] == 0) return;
+  // An object that defines nothing has one empty bucket, and says nothing about its symbols.
+  const uint32_t* buckets = gnu_hash + 4 + 2 * gnu_hash[2];
+  if (gnu_hash[0] != 1 || buckets[0] != 0) first_defined_symbol_ = gnu_hash[1];
+}
+
+bool ImportView::SetWritable(bool is_writable) const {
+  return !sys::Failed(sys::Call(SYS_mprotect, sys::Arg(read_only_begin_),
+                                sys::Arg(read_only_end_ - read_only_begin_),
+                                is_writable ? PROT_READ | PROT_WRITE : PROT_READ));
 }
 
 bool ImportView::Write(uintptr_t* word, uintptr_t value) const {

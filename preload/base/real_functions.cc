@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "preload/base/old_glibc.h"
+#include "preload/base/real_symbol.h"
 #include "preload/base/system_call.h"
 
 extern "C" {
@@ -107,7 +108,7 @@ long KernelSyscall(long number, long a, long b, long c, long d, long e, long f) 
 
 template <typename T>
 bool Resolve(const char* name, T* function) {
-  void* found = dlsym(RTLD_NEXT, name);
+  void* found = g_opened_late ? FindRealSymbol(name, nullptr) : dlsym(RTLD_NEXT, name);
   if (found == nullptr) return false;
   std::memcpy(function, &found, sizeof(found));
   return true;

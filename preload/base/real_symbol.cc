@@ -8,6 +8,9 @@
 #include "preload/base/elf_view.h"
 
 namespace plateau {
+
+constinit bool g_opened_late = false;
+
 namespace {
 
 static_assert(std::is_trivially_destructible_v<RealSymbol>);
@@ -33,11 +36,12 @@ struct Search {
   // Visits the loaded objects in order, telling for each whether it comes after ours.
   template <typename Visit>
   void ForEachPlaced(Visit&& visit) {
-    bool is_after_us = false;
+    bool is_after_us = g_opened_late;
     auto placed = [&](const dl_phdr_info& info) {
       const ElfView object(info);
-      const bool go_on = visit(object, is_after_us);
-      if (!is_after_us) is_after_us = object.Contains(reinterpret_cast<const void*>(&FindRealSymbol));
+      const bool is_ours = object.Contains(reinterpret_cast<const void*>(&FindRealSymbol));
+      const bool go_on = visit(object, is_after_us && !is_ours);
+      is_after_us |= is_ours;
       return go_on;
     };
     ForEachObject(placed);

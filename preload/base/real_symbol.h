@@ -13,6 +13,10 @@
 //     if (auto* next = real.Get<void(void*)>(__builtin_return_address(0))) next(p);
 //   }
 //
+// A library that was opened while the program ran (g_opened_late) comes after all: there, any definition but its own
+// counts, the first in the order of loading. That is what the program's calls are bound to; dlsym(RTLD_NEXT) would pass
+// over a preloaded allocator, and dlsym(RTLD_DEFAULT) may answer with a PLT entry of the program that leads back to us.
+//
 // Allocates: never. Throws: never. errno: untouched. Locks: only the loader's list lock, which is never held
 // while foreign code runs; the loader's big lock (held during constructors) is not taken, so hooks may search
 // while torch holds its allocator mutex. On failure the answer is null and the hook does without.
@@ -22,6 +26,10 @@
 #include <atomic>
 
 namespace plateau {
+
+// This code is in a library that stands in front of no function by its place in the order of loading. Set before
+// anything is looked up.
+extern bool g_opened_late;
 
 // The search itself, a few microseconds to a millisecond depending on how much is loaded. Callers cache.
 void* FindRealSymbol(const char* name, const void* return_address);

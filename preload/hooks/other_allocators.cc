@@ -12,6 +12,7 @@
 #include "preload/base/hook_frame.h"
 #include "preload/base/import_slots.h"
 #include "preload/base/real_functions.h"
+#include "preload/base/real_symbol.h"
 #include "preload/hooks/heap_calls.h"
 #include "preload/hooks/hooks.h"
 #include "preload/recorder/tracer.h"
@@ -199,7 +200,7 @@ int PatchObject(dl_phdr_info* info, size_t, void* data) {
   if (IsOurs(object)) return 0;
   const ImportView imports(*info);
   if (IsAllocator(object)) {
-    LeadHome(object, imports);
+    if (!g_opened_late) LeadHome(object, imports);  // else nobody led them away
     return 0;
   }
   imports.ForEach([&](const ImportSlot& slot) {
@@ -213,6 +214,21 @@ int PatchObject(dl_phdr_info* info, size_t, void* data) {
     if (imports.Write(slot.word, reinterpret_cast<uintptr_t>(kKnown[call].hook))) {
       g_slots.fetch_add(1, std::memory_order_relaxed);
     }
+  });
+  return 0;
+}
+
+int PutBack(dl_phdr_info* info, size_t, void*) {
+  const ElfView object(*info);
+  if (IsOurs(object)) return 0;
+  const ImportView imports(*info);
+  imports.ForEach([&](const ImportSlot& slot) {
+    const size_t call = CallNamed(slot.name);
+    if (call == kCalls) return;
+    void* const real = g_other[call].load(std::memory_order_relaxed);
+    if (__atomic_load_n(slot.word, __ATOMIC_RELAXED) != reinterpret_cast<uintptr_t>(kKnown[call].hook))
+      return;
+    if (real != nullptr) imports.Write(slot.word, reinterpret_cast<uintptr_t>(real));
   });
   return 0;
 }
@@ -250,8 +266,17 @@ int FindMalloc(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
+// The functions found stay known: a thread may be on its way to one of them.
+void LeaveOtherAllocators() {
+  const int saved_errno = errno;
+  if (g_slots.exchange(0, std::memory_order_relaxed) > 0) dl_iterate_phdr(PutBack, nullptr);
+  g_seen_adds.store(0, std::memory_order_relaxed);
+  errno = saved_errno;
+}
+
 void Start() {
   HookOtherAllocators();
+  if (g_opened_late) return;
   const int saved_errno = errno;
   const char* other = nullptr;
   dl_iterate_phdr(FindMalloc, &other);
@@ -265,7 +290,8 @@ void Start() {
 
 }  // namespace
 
-constinit const Part kAllocatorsPart = {.start = Start, .on_tick = HookOtherAllocators};
+constinit const Part kAllocatorsPart = {
+    .start = Start, .on_tick = HookOtherAllocators, .on_detach = LeaveOtherAllocators};
 
 const char* OtherAllocatorPath() { return g_path.c_str(); }
 size_t OtherAllocatorSlots() { return g_slots.load(std::memory_order_relaxed); }

@@ -6,10 +6,8 @@
 
 #include "preload/base/real_functions.h"
 #include "preload/hooks/exec_hooks.h"
-#include "preload/hooks/signal_hooks.h"
 #include "preload/recorder/event.h"
 #include "preload/recorder/parts.h"
-#include "preload/recorder/trace_sink.h"
 
 namespace plateau {
 namespace {
@@ -19,6 +17,7 @@ struct Launch {
   std::atomic<bool> taken;
   uint32_t creator_stream;
   uint32_t creator_stack;
+  uint32_t recording;
   void* (*start)(void*);
   void* argument;
 };
@@ -40,6 +39,7 @@ void* RunThread(void* context) {
   ThreadState& t = t_thread;
   t.creator_stream = launch->creator_stream;
   t.creator_stack = launch->creator_stack;
+  t.creator_recording = launch->recording;
   void* (*start)(void*) = launch->start;
   void* argument = launch->argument;
   launch->taken.store(false, std::memory_order_release);
@@ -58,6 +58,7 @@ void* RunThread(void* context) {
     if (buffer != nullptr && (launch = TakeLaunch()) != nullptr) {
       launch->creator_stream = buffer->stream();
       launch->creator_stack = StackOf(t, registers);
+      launch->recording = RecordingNumber();
       launch->start = start;
       launch->argument = argument;
     }
@@ -93,13 +94,6 @@ void HookExit(int status) {
 namespace {
 
 [[gnu::destructor]] void AtExit() { FinishProcess(); }
-
-extern "C" char** environ;
-
-[[gnu::constructor(101)]] void AtStart() {
-  StartProcess(environ);
-  if (g_gate.live.load(std::memory_order_relaxed) == 1 && g_sink.shared()) GuardMappedTrace();
-}
 
 }  // namespace
 }  // namespace plateau

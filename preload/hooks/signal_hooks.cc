@@ -78,6 +78,14 @@ void GuardMappedTrace() {
   g_is_guarding = true;
 }
 
+void StopGuarding() {
+  const SpinLockHolder holder(g_lock);
+  struct sigaction found;
+  if (!g_is_guarding || g_real.sigaction(SIGBUS, nullptr, &found) != 0) return;
+  g_is_guarding = false;
+  if (found.sa_sigaction == OnBus) g_real.sigaction(SIGBUS, &g_program, nullptr);
+}
+
 int HookSigaction(int signal, const struct sigaction* action, struct sigaction* old) {
   if (signal != SIGBUS || !g_is_guarding) return g_real.sigaction(signal, action, old);
   const SpinLockHolder holder(g_lock);

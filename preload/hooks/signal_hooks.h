@@ -13,8 +13,10 @@
 
 namespace plateau {
 
-// Called once, when the recording has started.
+// Called when the recording has started.
 void GuardMappedTrace();
+// Gives the signal back to the program, unless somebody has put another handler in front of ours.
+void StopGuarding();
 
 int HookSigaction(int signal, const struct sigaction* action, struct sigaction* old);
 sighandler_t HookSignal(int signal, sighandler_t handler);

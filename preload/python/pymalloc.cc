@@ -37,6 +37,9 @@ constinit ArenaAllocator g_wrapped_arena = {};
 
 constinit std::atomic<PymallocState> g_state{PymallocState::kOff};
 constinit std::atomic<bool> g_checking{false};
+// The hooks are to go, and no thread that asked them to held the interpreter's lock.
+constinit std::atomic<bool> g_is_leaving{false};
+void TryToLeave();
 constinit std::atomic<size_t> g_small_bytes{kSmallRequestBytes};
 constinit SampleSet g_samples;
 
@@ -82,6 +85,8 @@ void CountPool(const void* p, int change) {
 
 // The countdown of a thread ended with a request that got `p`. `frame` is that of the hook.
 void Sample(void* p, size_t bytes, const void* frame) {
+  if (g_is_leaving.load(std::memory_order_relaxed)) [[unlikely]]
+    TryToLeave();
   const bool is_first = !t_is_seeded && MeanGap() != 0;
   if (Enabled() && !InHook()) CountPointIn();
   uint64_t old_mean_bytes = t_gap_mean_bytes;
@@ -243,11 +248,50 @@ bool IsOurs(const Functions& functions, int domain) {
   return now.malloc == HookMalloc;
 }
 
-void Wrap(const Functions& functions) {
-  if (g_installations == kMaxInstallations) return g_state.store(PymallocState::kReplaced);
-  Allocator* wrapped = g_wrapped[g_installations++];
+// Where what is in force now is kept, or was kept by an installation before; null when there is no room.
+Allocator* CopyOfAllocators(const Functions& functions) {
+  Allocator now[kDomains] = {};
+  for (int domain : {kMem, kObject}) functions.get(domain, &now[domain]);
+  for (size_t i = 0; i < g_installations; ++i) {
+    if (std::memcmp(g_wrapped[i], now, sizeof(now)) == 0) return g_wrapped[i];
+  }
+  if (g_installations == kMaxInstallations) return nullptr;
+  std::memcpy(g_wrapped[g_installations], now, sizeof(now));
+  return g_wrapped[g_installations++];
+}
+
+// Puts back what the hooks wrap where they are the outermost. Where somebody wrapped them in turn they stay, and pass by.
+void Unwrap(const Functions& functions) {
   for (int domain : {kMem, kObject}) {
-    functions.get(domain, &wrapped[domain]);
+    Allocator now = {};
+    functions.get(domain, &now);
+    if (now.malloc != HookMalloc) continue;
+    Allocator wrapped = *static_cast<const Allocator*>(now.context);
+    functions.set(domain, &wrapped);
+  }
+  if (functions.get_arena != nullptr && functions.set_arena != nullptr) {
+    ArenaAllocator now = {};
+    functions.get_arena(&now);
+    ArenaAllocator wrapped = g_wrapped_arena;
+    if (now.allocate == HookArenaAllocate) functions.set_arena(&wrapped);
+  }
+}
+
+void TryToLeave() {
+  if (g_checking.exchange(true, std::memory_order_acquire)) return;
+  const Functions functions = FindFunctions();
+  if (g_is_leaving.load(std::memory_order_relaxed) && functions.complete() &&
+      MayChangeAllocators(functions)) {
+    Unwrap(functions);
+    g_is_leaving.store(false, std::memory_order_relaxed);
+  }
+  g_checking.store(false, std::memory_order_release);
+}
+
+void Wrap(const Functions& functions) {
+  Allocator* wrapped = CopyOfAllocators(functions);
+  if (wrapped == nullptr) return g_state.store(PymallocState::kReplaced);
+  for (int domain : {kMem, kObject}) {
     if (wrapped[domain].malloc == HookMalloc) continue;
     Allocator hooks = {&wrapped[domain], HookMalloc, HookCalloc, HookRealloc, HookFree};
     functions.set(domain, &hooks);
@@ -266,10 +310,22 @@ void Wrap(const Functions& functions) {
 
 }  // namespace
 
+void LeavePymalloc() {
+  if (g_state.exchange(PymallocState::kOff, std::memory_order_acq_rel) == PymallocState::kOff) return;
+  for (std::atomic<uint8_t>& pool : g_pools) pool.store(0, std::memory_order_relaxed);  // frees pass by
+  g_is_leaving.store(true, std::memory_order_relaxed);
+  TryToLeave();
+}
+
 void InstallPymalloc() {
   if (!Ready() || g_state.load(std::memory_order_acquire) != PymallocState::kOff) return;
   const Functions functions = FindFunctions();
-  if (functions.complete() && MayChangeAllocators(functions)) Wrap(functions);
+  if (!functions.complete() || !MayChangeAllocators(functions)) return;
+  g_is_leaving.store(false, std::memory_order_relaxed);
+  if (IsOurs(functions, kObject) && IsOurs(functions, kMem)) {  // of a recording before, never taken out
+    return g_state.store(PymallocState::kSampling, std::memory_order_release);
+  }
+  Wrap(functions);
 }
 
 bool CheckPymalloc() {

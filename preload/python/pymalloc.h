@@ -33,6 +33,10 @@ enum class PymallocState : uint8_t {
 // Wraps the allocators if that can be done now.
 void InstallPymalloc();
 
+// Takes the wrappers out again: now when this thread holds the interpreter's lock, else at the next sample of one that
+// does. Until then they pass requests on.
+void LeavePymalloc();
+
 // Called by the recorder's tick. True when the state has changed.
 bool CheckPymalloc();
 

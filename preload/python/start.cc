@@ -120,6 +120,13 @@ void OnForkChild() {
   g_reported = InterpreterState::kAbsent;  // the tick writes the line into the child's trace
 }
 
+// The guard of the walks stays as it is: threads have their flags of it.
+void OnAttachAgain() {
+  python::ForgetPythonNodes();
+  python::ResetPymallocInChild();
+  g_reported = InterpreterState::kAbsent;
+}
+
 void AtEnd() {
   if (g_options.python && python::HaveWalksEnded() != g_reported_end) Report();
 }
@@ -134,6 +141,8 @@ constinit const Part kPythonPart = {
     .before_modules_go = python::BeforeModulesGo,
     .after_modules_went = python::AfterModulesWent,
     .at_end = AtEnd,
+    .on_detach = python::LeavePymalloc,
+    .on_attach_again = OnAttachAgain,
 };
 
 }  // namespace plateau

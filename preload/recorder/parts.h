@@ -12,6 +12,10 @@
 //   dlclose()         before_modules_go      before the real call, no guard held
 //                     after_modules_went     after it, guard held
 //   process end       at_end                 the last chance to record something, no guard held
+//   detach            on_detach              a part takes its hooks out of the program, guard held; the recording
+//                                            still runs. Calls that are under way pass through afterwards
+//   attach again      on_attach_again        as on_fork_child, but the program's threads live: none is inside a
+//                                            hook, and no part may assume to be alone. `start` follows
 //
 // A part that has nothing to do at a moment leaves its callback null. Callbacks are called in the order of
 // the table. They never allocate from the traced heap and never throw.
@@ -30,6 +34,8 @@ struct Part {
   void (*before_modules_go)() = nullptr;
   void (*after_modules_went)() = nullptr;
   void (*at_end)() = nullptr;
+  void (*on_detach)() = nullptr;
+  void (*on_attach_again)() = nullptr;
 };
 
 // The table. Whoever links the recorder defines it, constant-initialised, because the first malloc may come

@@ -24,7 +24,7 @@ namespace plateau {
 
 constinit Gate g_gate = {};
 __thread ThreadState t_thread
-    __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, nullptr, 0, 0, false, 0, 0};
+    __attribute__((tls_model("initial-exec"))) = {-1, nullptr, nullptr, nullptr, 0, 0, false, 0, 0, 0};
 constinit std::atomic<Phase> g_phase{Phase::kBoot};
 
 namespace {
@@ -34,6 +34,10 @@ constinit ThreadBuffer* g_shared_buffer = nullptr;
 constinit uint32_t g_pid = 0;
 constinit bool g_is_child = false;
 constinit bool g_fork_was_orderly = true;
+constinit std::atomic<uint32_t> g_recording_number{0};
+// How long after the end of a recording its threads may still be in the few instructions of a hook that no guard covers.
+constexpr uint64_t kSettleMs = 200;
+constinit uint64_t g_stopped_tsc = 0;
 // Where the counters go of threads that do not record.
 constinit trace::Totals g_discarded = {};
 
@@ -98,6 +102,7 @@ void WriteInfo(void* buffer, std::string_view key, std::string_view value) {
 
 bool StartRecording(ThreadState& t) {
   StartRate();
+  g_recording_number.fetch_add(1, std::memory_order_relaxed);
   g_pid = static_cast<uint32_t>(sys::Getpid());
   const ProgramName program = ReadProgramName();
   if (!g_sink.Open(g_options, program.view())) return false;
@@ -125,7 +130,7 @@ bool StartInChild(ThreadState& t) {
   t.buffer = nullptr;
   t.slot_totals = nullptr;
   t.bytes_until_sample = -1;
-  t.creator_stream = t.creator_stack = 0;
+  t.creator_recording = 0;
   const OwnCallScope own(t);
   unwind::ResetCaptureAfterFork();
   CallParts(&Part::on_fork_child);
@@ -172,6 +177,82 @@ void StartProcess(char** environment) {
   errno = saved_errno;
 }
 
+void StayOut(char** environment, std::string_view why) {
+  ThreadState& t = t_thread;
+  const HookScope scope(t);
+  PrepareLog();
+  ReadOptions(environment, &g_options);
+  if (g_options.mode != trace::Mode::kOff) RawLog(why);
+  TurnOff(t);
+}
+
+namespace {
+
+// Everything that was defined in the last trace will be defined again in the next.
+bool ForgetLastRecording(ThreadState& t) {
+  if (g_stopped_tsc != 0 && Now() - g_stopped_tsc < TicksOfMs(kSettleMs)) return false;
+  if (!ThreadBuffer::TakeBack(t)) return false;
+  g_sink.AbandonInChild();
+  g_slots.Reset();
+  g_shared_lock.Release();
+  g_shared_buffer = nullptr;
+  g_sample_set.Clear();
+  unwind::ResetCaptureAfterFork();
+  CallParts(&Part::on_attach_again);
+  return true;
+}
+
+}  // namespace
+
+LateStart StartLate(char** options) {
+  ThreadState& t = t_thread;
+  const int saved_errno = errno;
+  const HookScope scope(t);
+  const OwnCallScope own(t);
+  const Phase phase = g_phase.load(std::memory_order_acquire);
+  const bool is_first = phase == Phase::kBoot;
+  if (!is_first && phase != Phase::kOff) return LateStart::kRecordsAlready;
+  if (!scope || (!is_first && !ForgetLastRecording(t))) {
+    errno = saved_errno;
+    return LateStart::kThreadInside;
+  }
+  ReadOptions(options, &g_options);
+  if (is_first) {
+    StartClock();
+    PrepareLog();
+    ResolveRealFunctions();
+    sys::Call(SYS_madvise, sys::Arg(&g_gate), sizeof(g_gate), MADV_WIPEONFORK);
+    PrepareThreadEnd();
+    pthread_atfork(nullptr, nullptr, OnForkChild);
+    unwind::InitializeCapture();
+  }
+  g_phase.store(Phase::kStarting, std::memory_order_relaxed);
+  const bool started = StartRecording(t);
+  if (started) {
+    OpenGate();
+    CallParts(&Part::start);
+  } else {
+    TurnOff(t);
+  }
+  errno = saved_errno;
+  return started ? LateStart::kStarted : LateStart::kNoTrace;
+}
+
+void StopLate(ThreadState& t) {
+  if (g_phase.load(std::memory_order_acquire) != Phase::kRecording) return;
+  CallParts(&Part::on_detach);
+  if (t.buffer != nullptr) RecordLedger(t.buffer, LedgerReason::kEnd);
+  if (!g_sink.shared()) FlushPrivateSlots(t);
+  g_sink.MarkStopped();
+  g_phase.store(Phase::kOff, std::memory_order_release);
+  g_gate.Set(GateState::Off(/*fast_free=*/AllocatorIsLibc()));
+  g_slots.RetireFree(&g_sink);
+  g_stopped_tsc = Now();
+  g_sink.LetGo();
+}
+
+uint32_t RecordingNumber() { return g_recording_number.load(std::memory_order_relaxed); }
+
 bool Awake(ThreadState& t) {
   for (;;) {
     switch (g_phase.load(std::memory_order_acquire)) {
@@ -208,6 +289,7 @@ ThreadBuffer* MakeBuffer(ThreadState& t) {
   if (t.ended) return nullptr;
   ThreadBuffer* buffer = ThreadBuffer::Acquire();
   if (buffer == nullptr) return nullptr;
+  buffer->BelongTo(&t);
   t.buffer = buffer;
   t.slot_totals = buffer->totals();
   WatchThreadEnd(t);
@@ -220,7 +302,8 @@ ThreadBuffer* MakeBuffer(ThreadState& t) {
   sys::Call(SYS_prctl, PR_GET_NAME, sys::Arg(name));
   buffer->StampTime();
   buffer->Append([&](trace::BlockWriter& w) {
-    return w.ThreadStart({thread_id, t.creator_stream, t.creator_stack, name});
+    const bool is_known = t.creator_recording == RecordingNumber();
+    return w.ThreadStart({thread_id, is_known ? t.creator_stream : 0, is_known ? t.creator_stack : 0, name});
   });
   return buffer;
 }

@@ -4,6 +4,7 @@
 //     |                        |                            \--PLATEAU_FOLLOW=0--> kOff
 //     `--PLATEAU_MODE=off------+--the trace cannot be created--> kOff
 //
+// A program that is attached to goes kBoot -> kRecording by StartLate() and back to kOff by StopLate(), any number of times.
 // g_gate.live says the same to the hooks. Everything here is called under the hook guard. Allocates: never
 // from the traced heap. errno is not touched.
 #ifndef PLATEAU_PRELOAD_RECORDER_RECORDING_H_
@@ -11,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "preload/base/options.h"
 #include "preload/recorder/thread_buffer.h"
@@ -24,6 +26,23 @@ extern std::atomic<Phase> g_phase;
 
 // Starts everything; called by the constructor of the library.
 void StartProcess(char** environment);
+// Records nothing for good, and says why; in place of StartProcess().
+void StayOut(char** environment, std::string_view why);
+
+// Begins a recording in a program that runs already, in place of StartProcess(); again after StopLate(). No hook is in
+// the program when it is called. `options` are strings "NAME=value" of options.inc, null at the end.
+enum class LateStart : uint8_t {
+  kStarted,
+  kRecordsAlready,
+  kThreadInside,  // a thread has not come out of a hook of the last recording; nothing was changed
+  kNoTrace,
+};
+LateStart StartLate(char** options);
+// Ends it in an orderly way: parts take out their hooks, the trace gets its last samples, its memory is no longer the
+// file. On a tick, guard held. Calls that are under way find the gate closed.
+void StopLate(ThreadState& t);
+// 1 for the first recording of this process.
+uint32_t RecordingNumber();
 
 // Whether this process records, after taking care of a fork that has not been noticed yet.
 bool Awake(ThreadState& t);

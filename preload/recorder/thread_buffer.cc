@@ -1,9 +1,13 @@
 #include "preload/recorder/thread_buffer.h"
 
+#include <time.h>
+
+#include <atomic>
 #include <cstring>
 #include <new>
 
 #include "preload/base/arena.h"
+#include "preload/base/raw_memory.h"
 #include "preload/base/spin_lock.h"
 #include "preload/base/system_call.h"
 #include "preload/recorder/recording.h"
@@ -20,6 +24,16 @@ constexpr int64_t kTouchedBytes = 16 * 1024;
 
 constinit SpinLock g_free_lock;
 constinit ThreadBuffer* g_free = nullptr;
+constinit std::atomic<ThreadBuffer*> g_made{nullptr};
+
+// How long TakeBack() waits for all threads together.
+constexpr int kMaxWaits = 100;
+constexpr int64_t kWaitNs = 1'000'000;
+
+uint32_t OwnThreadId() {
+  const long id = sys::Gettid();
+  return sys::Failed(id) ? 0 : static_cast<uint32_t>(id);
+}
 
 }  // namespace
 
@@ -38,18 +52,22 @@ ThreadBuffer* ThreadBuffer::Acquire() {
     // Most of it is room for deep stacks that is never touched.
     buffer = static_cast<ThreadBuffer*>(sys::MapAnonymous(sizeof(ThreadBuffer)));
     CountOwnBytes(kTouchedBytes);
+    if (buffer == nullptr) {
+      g_slots.Release(slot);
+      return nullptr;
+    }
+    ThreadBuffer* first = g_made.load(std::memory_order_relaxed);
+    do {
+      buffer->next_made_ = first;
+    } while (!g_made.compare_exchange_weak(first, buffer, std::memory_order_release));
   }
-  if (buffer == nullptr) {
-    g_slots.Release(slot);
-    return nullptr;
-  }
+  buffer->owner_ = nullptr;
   buffer->slot_ = slot;
   buffer->block_ = reinterpret_cast<trace::BlockHeader*>(slot + 1);
   buffer->events_until_time_ = kEventsPerTime;
   buffer->last_time_ = 0;
   buffer->capture_is_ready_ = false;
-  const long thread_id = sys::Gettid();
-  slot->thread_id = sys::Failed(thread_id) ? 0 : static_cast<uint32_t>(thread_id);
+  slot->thread_id = buffer->owner_thread_id_ = OwnThreadId();
   std::memset(&slot->totals, 0, sizeof(slot->totals));
   const uint32_t stream = __atomic_add_fetch(&g_sink.header()->stream_count, 1u, __ATOMIC_RELAXED);
   // The block first, then the owner: a reader that sees the owner sees an empty block of that stream.
@@ -60,6 +78,7 @@ ThreadBuffer* ThreadBuffer::Acquire() {
 
 void ThreadBuffer::Release(ThreadBuffer* buffer) {
   if (!g_sink.MayWrite()) return;
+  buffer->owner_ = nullptr;
   buffer->Flush();
   trace::SlotHeader* slot = buffer->slot_;
   const trace::Totals totals = slot->totals;
@@ -94,6 +113,43 @@ void ThreadBuffer::ResetInChild() {
   // The objects of the parent's threads stay behind, mostly untouched address space.
   g_free_lock.Release();
   g_free = nullptr;
+  g_made.store(nullptr, std::memory_order_relaxed);
+}
+
+// A thread may have ended without telling anybody, its memory gone with it: what is written to is looked at first.
+ThreadState* ThreadBuffer::LivingOwner(const ThreadBuffer* buffer) {
+  ThreadState* owner = buffer->owner_;
+  if (owner == nullptr || sys::Failed(sys::Call(SYS_tgkill, sys::Getpid(), buffer->owner_thread_id_, 0)) ||
+      !unwind::IsReadable(reinterpret_cast<uintptr_t>(owner))) {
+    return nullptr;
+  }
+  return owner->buffer == buffer || owner->buffer == nullptr ? owner : nullptr;
+}
+
+bool ThreadBuffer::TakeBack(ThreadState& self) {
+  int waits = 0;
+  for (ThreadBuffer* b = g_made.load(std::memory_order_acquire); b != nullptr; b = b->next_made_) {
+    while (const ThreadState* owner = LivingOwner(b)) {
+      if (owner == &self || __atomic_load_n(&owner->depth, __ATOMIC_RELAXED) == 0) break;
+      if (++waits > kMaxWaits) return false;
+      const timespec wait = {0, kWaitNs};
+      sys::Call(SYS_nanosleep, sys::Arg(&wait));
+    }
+  }
+  ThreadBuffer* free = nullptr;
+  for (ThreadBuffer* b = g_made.load(std::memory_order_acquire); b != nullptr; b = b->next_made_) {
+    if (ThreadState* owner = LivingOwner(b)) {
+      owner->buffer = nullptr;
+      owner->totals = owner->slot_totals = nullptr;
+      owner->bytes_until_sample = -1;
+    }
+    b->owner_ = nullptr;
+    b->next_free_ = free;
+    free = b;
+  }
+  g_free_lock.Release();
+  g_free = free;
+  return true;
 }
 
 void ThreadBuffer::Flush() {

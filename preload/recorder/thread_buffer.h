@@ -23,6 +23,8 @@
 
 namespace plateau {
 
+struct ThreadState;
+
 class ThreadBuffer {
  public:
   // Exact mode stamps every 32nd event and every event of 4 KiB or more: a stamp costs as much as the event,
@@ -38,6 +40,11 @@ class ThreadBuffer {
   static void Release(ThreadBuffer* buffer);
   // In a forked child: all buffers of the parent are forgotten.
   static void ResetInChild();
+  // The thread that uses it.
+  void BelongTo(ThreadState* owner) { owner_ = owner; }
+  // After a recording has ended, before the next: takes all buffers back from threads that live on. False, and nothing is
+  // changed, when one of them stays inside a hook.
+  static bool TakeBack(ThreadState& self);
 
   template <typename Call>
   bool Append(Call call) {
@@ -95,6 +102,7 @@ class ThreadBuffer {
   trace::BlockWriter& writer() { return writer_; }
 
  private:
+  static ThreadState* LivingOwner(const ThreadBuffer* buffer);
   void KeepDefinitions();
   void PrepareCapture();
   uint64_t DueTime();
@@ -109,6 +117,9 @@ class ThreadBuffer {
   uint32_t events_until_time_;
   bool capture_is_ready_;
   ThreadBuffer* next_free_;
+  ThreadBuffer* next_made_;
+  ThreadState* owner_;
+  uint32_t owner_thread_id_;
   unwind::ThreadCapture capture_;
 };
 

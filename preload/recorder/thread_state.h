@@ -84,6 +84,7 @@ struct ThreadState {
   bool ended;                  // the thread gave its slot back; what it still does goes to the shared slot
   uint32_t creator_stream;
   uint32_t creator_stack;
+  uint32_t creator_recording;  // the recording that knows the creator
 };
 static_assert(sizeof(ThreadState) <= 64);
 static_assert(std::is_trivially_destructible_v<ThreadState>);

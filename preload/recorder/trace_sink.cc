@@ -61,6 +61,12 @@ bool AbsolutePath(const char* path, FixedText<4096>* out) {
   return out->size() + 1 < 4096;
 }
 
+// Puts zeroed private memory in the place of a mapping.
+bool BecomesPrivate(void* memory, size_t bytes) {
+  return !sys::Failed(sys::Mmap(memory, bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
+}
+
 void MakeDirectories(const char* path) {
   char* const partial = g_scratch;
   const size_t size = std::strlen(path);
@@ -358,6 +364,18 @@ void TraceSink::MarkCleanExit() {
   if (!shared_) WriteAll(0, header_, trace::kHeaderBytes, nullptr, 0);
 }
 
+void TraceSink::MarkStopped() {
+  constexpr uint32_t kStoppedByRequest = 2;
+  __atomic_store_n(&header_->state, kStoppedByRequest, __ATOMIC_RELAXED);
+  MarkCleanExit();
+}
+
+// The header stays what it is: a thread that is about to write a block reads from it where to.
+void TraceSink::LetGo() {
+  __atomic_store_n(&is_lost_, true, __ATOMIC_RELAXED);
+  if (shared_) ReplaceExtents();
+}
+
 void TraceSink::PunchHole(const uint8_t* memory, size_t bytes) {
   const Extent* extent = shared_ ? ExtentOf(memory) : nullptr;
   if (extent == nullptr) return;
@@ -367,15 +385,17 @@ void TraceSink::PunchHole(const uint8_t* memory, size_t bytes) {
                  extent->offset + static_cast<uint64_t>(memory - extent->memory), bytes);
 }
 
-bool TraceSink::ReplaceMappings() {
+bool TraceSink::ReplaceExtents() {
   bool is_done = true;
-  const auto replace = [&](void* memory, size_t bytes) {
-    is_done &= !sys::Failed(sys::Mmap(memory, bytes, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
-  };
-  for (uint32_t i = 0; i < extent_count_; ++i) replace(extents_[i].memory, trace::kExtentBytes);
-  if (header_ != nullptr) replace(header_, trace::kHeaderBytes);
+  for (uint32_t i = 0; i < extent_count_; ++i) {
+    is_done &= BecomesPrivate(extents_[i].memory, trace::kExtentBytes);
+  }
   return is_done;
+}
+
+bool TraceSink::ReplaceMappings() {
+  const bool is_done = ReplaceExtents();
+  return (header_ == nullptr || BecomesPrivate(header_, trace::kHeaderBytes)) && is_done;
 }
 
 bool TraceSink::Owns(const void* address) const {

@@ -53,6 +53,10 @@ class TraceSink {
 
   // Marks an orderly end. Recording goes on until the process is gone.
   void MarkCleanExit();
+  // Marks the end of a recording whose program goes on.
+  void MarkStopped();
+  // After that: the ring becomes private memory, so that nobody needs the file any more, and nothing is written.
+  void LetGo();
   // Gives back the disk space of a slot that nobody uses.
   void PunchHole(const uint8_t* memory, size_t bytes);
 
@@ -98,6 +102,7 @@ class TraceSink {
     uint64_t offset;
   };
 
+  bool ReplaceExtents();
   bool ReplaceMappings();
   bool CreateFile(const Options& options, std::string_view program);
   bool MapHeader();

@@ -260,6 +260,8 @@ HookGuard::~HookGuard() {
 
 namespace {
 
+constinit std::atomic<uint64_t> g_step_marks{0};
+
 void WriteMark(ThreadBuffer* buffer, const trace::MarkRecord& mark) {
   const auto write = [&](const trace::MarkRecord& record) {
     buffer->Append([&](trace::BlockWriter& w) { return w.Mark(record); });
@@ -278,12 +280,15 @@ void WriteMark(ThreadBuffer* buffer, const trace::MarkRecord& mark) {
 
 }  // namespace
 
+uint64_t StepMarksSoFar() { return g_step_marks.load(std::memory_order_relaxed); }
+
 void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, std::string_view name) {
   EventScope scope;
   if (!scope) return;
   WriteMark(scope.buffer(), {kind, source, value, name});
   if (kind == trace::MarkKind::kStep || kind == trace::MarkKind::kExplicitStep ||
       kind == trace::MarkKind::kEpoch) {
+    if (kind != trace::MarkKind::kEpoch) g_step_marks.fetch_add(1, std::memory_order_relaxed);
     RecordLedger(scope.buffer(), LedgerReason::kMark);
     g_folds.MaybeWrite(scope.buffer());
   }

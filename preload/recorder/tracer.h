@@ -37,6 +37,9 @@ class HookGuard {
 // limited).
 void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, std::string_view name);
 
+// How many marks of steps there were in this process.
+uint64_t StepMarksSoFar();
+
 // Says that the live host block at `p` is, or is no longer, a tensor's storage. Blocks that sampling left out
 // are ignored.
 void TagTensor(const void* p, size_t bytes);

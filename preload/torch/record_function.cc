@@ -25,6 +25,7 @@ using trace::MarkSource;
 
 constexpr char kLibrary[] = "libtorch_cpu.so";
 constexpr char kAddCallback[] = "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE";
+constexpr char kRemoveCallback[] = "_ZN2at14removeCallbackEm";
 constexpr char kCoreLibrary[] = "libc10.so";
 constexpr char kGradMode[] = "_ZN3c108GradMode10is_enabledEv";
 constexpr char kRangeName[] = "_ZNK2at14RecordFunction4nameEv";
@@ -49,6 +50,9 @@ static_assert(std::is_trivially_copyable_v<Callback>);
 
 constinit std::atomic<RangeArming> arming{RangeArming::kNotTried};
 constinit std::atomic<bool> is_arming{false};
+constexpr size_t kMaxCallbacks = 3;
+constinit uint64_t callbacks[kMaxCallbacks] = {};
+constinit size_t callback_count = 0;
 using RangeNameFunction = const char*(const void*);
 constinit RangeNameFunction* range_name = nullptr;
 using GradModeFunction = bool();
@@ -163,6 +167,7 @@ RangeArming Register(bool op_names) {
   if (FindInLibrary(kLibrary, kLayoutGuard) == nullptr) return RangeArming::kOldLayout;
   are_gradients_on = reinterpret_cast<GradModeFunction*>(FindInLibrary(kCoreLibrary, kGradMode));
 
+  if (callback_count > 0) return RangeArming::kArmed;  // still there from a recording before
   HookGuard guard;  // torch's list of callbacks is not the program's memory
   Callback callback{};
   callback.sampling_probability = 1.0;
@@ -171,7 +176,7 @@ RangeArming Register(bool op_names) {
     callback.scopes[scope] = 1;
     callback.start = start;
     callback.end = end;
-    add(callback);
+    callbacks[callback_count++] = add(callback);
   };
   add_scope(kUserScope, &OnUserStart, &OnUserEnd);
   add_scope(kBackwardScope, &OnBackwardStart, &OnNothing);
@@ -192,6 +197,16 @@ RangeArming ArmRecordFunction(bool op_names) {
   }
   is_arming.store(false, std::memory_order_release);
   return now;
+}
+
+void DisarmRecordFunction() {
+  RangeArming armed = RangeArming::kArmed;
+  if (!arming.compare_exchange_strong(armed, RangeArming::kNotTried)) return;
+  using Remove = void(uint64_t);
+  auto* remove = reinterpret_cast<Remove*>(FindInLibrary(kLibrary, kRemoveCallback));
+  if (remove == nullptr) return;
+  HookGuard guard;
+  while (callback_count > 0) remove(callbacks[--callback_count]);
 }
 
 RangeArming RecordFunctionState() { return arming.load(std::memory_order_acquire); }

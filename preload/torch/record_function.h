@@ -31,6 +31,10 @@ RangeArming ArmRecordFunction(bool op_names);
 
 RangeArming RecordFunctionState();
 
+// Takes the callbacks out of torch; ArmRecordFunction() puts them back. A torch that does not export the function for
+// that keeps them, and they do nothing.
+void DisarmRecordFunction();
+
 // The Engine::execute hook reports the backward passes: the per-node callback is not needed.
 void BackwardIsHooked();
 

@@ -159,8 +159,16 @@ void OnForkChild() {
   if (torch_is_decided.load(std::memory_order_acquire)) RecordTorchStatus();
 }
 
+void OnDetach() {
+  torch_is_on.store(false, std::memory_order_relaxed);
+  torch_is_decided.store(false, std::memory_order_relaxed);
+  internal::recorded_blocks.store(nullptr, std::memory_order_relaxed);
+  notices.store(0, std::memory_order_relaxed);
+  DisarmRecordFunction();
+}
+
 }  // namespace
 
-constinit const Part kTorchPart = {.start = Start, .on_fork_child = OnForkChild};
+constinit const Part kTorchPart = {.start = Start, .on_fork_child = OnForkChild, .on_detach = OnDetach};
 
 }  // namespace plateau

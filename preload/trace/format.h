@@ -48,6 +48,9 @@ enum class DropReason : uint8_t {
   kCount = 8,      // room for later ones
 };
 
+// Whether the program was recorded from its start, or we came later and may be asked to go.
+enum class AttachState : uint32_t { kFromStart = 0, kAttached = 1, kDetachWanted = 2, kDetached = 3 };
+
 // Exact counters of everything the process did, whatever was sampled.
 struct Totals {
   uint64_t alloc_calls;
@@ -96,8 +99,11 @@ struct FileHeader {
   uint32_t state;         // 0 recording, 1 stopped by an error, 2 stopped by request
   uint64_t dropped_events[static_cast<size_t>(DropReason::kCount)];
   uint64_t dropped_bytes[static_cast<size_t>(DropReason::kCount)];
-  Totals ended_threads;  // totals of threads that gave their slot back, and of threads without one
-  uint64_t reserved2[8];
+  Totals ended_threads;   // totals of threads that gave their slot back, and of threads without one
+  uint32_t attach_state;  // AttachState; `plateau detach` writes kDetachWanted from outside
+  uint32_t reserved3;
+  uint64_t tick_address;  // of a word of the process: when it is 0, the next event looks at attach_state
+  uint64_t reserved2[6];
   uint64_t extent_offset[kMaxExtents];
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);

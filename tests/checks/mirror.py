@@ -27,6 +27,10 @@ GOLDEN = "tests/golden/golden_test.cc"
 
 # Header without its ending -> (test, why there).
 PRELOAD = {
+    "attach/attach": ("tests/e2e/attach_library_test.py", RUN),
+    "attach/attach_request": ("tests/e2e/attach_library_test.py", DATA),
+    "attach/hooked_functions": ("tests/e2e/attach_library_test.py", RUN),
+    "attach/import_patcher": ("tests/e2e/attach_library_test.py", RUN),
     "base/arena": ("tests/preload/recorder/trace_sink_test.cc", INNER),
     "base/elf_view": ("tests/preload/base/real_symbol_test.cc", INNER),
     "base/import_slots": ("tests/e2e/heap_hooks_test.cc", RUN),

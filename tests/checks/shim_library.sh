@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# libplateau.so exports exactly what libplateau.map lists, needs nothing but libc and its former parts, and never calls the TLS allocator.
+# libplateau.so and libplateau_attach.so export exactly what their maps list, need nothing but libc and its former parts, never
+# call the TLS allocator, and ask for little static TLS.
 set -euo pipefail
-library=$PLATEAU_BUILD/lib/libplateau.so
-map=$PLATEAU_SOURCE/preload/libplateau.map
 failed=0
+for name in libplateau libplateau_attach; do
+library=$PLATEAU_BUILD/lib/$name.so
+map=$PLATEAU_SOURCE/preload/$name.map
 
 listed=$(sed -e 's/#.*//' "$map" | sed -n '/global:/,/local:/p' | grep -oE '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' | sort)
 exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sort)
 if ! difference=$(diff <(echo "$listed") <(echo "$exported")); then
-  echo "libplateau.map and the library differ (< listed, > exported):"
+  echo "$name.map and the library differ (< listed, > exported):"
   echo "$difference"
   failed=1
 fi
@@ -30,4 +32,13 @@ if [ "$constructors" != 0 ]; then
   echo "globals that need a constructor: $constructors"
   failed=1
 fi
+
+# A library that is opened while the program runs gets its part of what the C library has set aside, which older versions and
+# other libraries (jemalloc) leave little of.
+tls_bytes=$(($(readelf -lW "$library" | awk '$1 == "TLS" { print $6 }')))
+if [ "$tls_bytes" -le 0 ] || [ "$tls_bytes" -ge 256 ]; then
+  echo "$name.so needs $tls_bytes bytes of static TLS; keep it below 256"
+  failed=1
+fi
+done
 exit $failed

@@ -3,7 +3,7 @@
 set -euo pipefail
 newest_allowed=2.17
 failed=0
-for library in "$PLATEAU_BUILD"/lib/libplateau.so "$PLATEAU_BUILD"/lib/libplateau_cuda.so; do
+for library in "$PLATEAU_BUILD"/lib/libplateau.so "$PLATEAU_BUILD"/lib/libplateau_attach.so "$PLATEAU_BUILD"/lib/libplateau_cuda.so; do
   [ -f "$library" ] || continue
   needed=$(objdump -T "$library" | grep '\*UND\*' | grep -oE 'GLIBC_[0-9.]+\)? +[A-Za-z_0-9]+' | tr -d ')')
   [ -n "$needed" ] || { echo "$library: no versioned symbol found; has objdump's output changed?"; exit 1; }

@@ -9,7 +9,7 @@ import tempfile
 import plateau_cli
 from plateau_cli import BUILD, PYTHON, failures
 
-PARTS = ["bin/plateau", "lib/libplateau.so", "include/plateau/mark.h", "lib/plateau/python/plateau_trace/mark.py",
+PARTS = ["bin/plateau", "lib/libplateau.so", "lib/libplateau_attach.so", "include/plateau/mark.h", "lib/plateau/python/plateau_trace/mark.py",
          "lib/plateau/python/plateau_trace/pytest_plugin.py", "lib/plateau/python/plateau_trace/trainer_callback.py",
          "lib/plateau/python/plateau_site/sitecustomize.py", "share/man/man1/plateau.1",
          "share/bash-completion/completions/plateau", "share/zsh/site-functions/_plateau", "share/doc/plateau/LICENSE"]

@@ -16,7 +16,7 @@ import zipfile
 
 BUILD, SOURCE = pathlib.Path(os.environ["PLATEAU_BUILD"]).absolute(), pathlib.Path(os.environ["PLATEAU_SOURCE"]).absolute()
 PARTS = ["plateau_trace/mark.py", "plateau_trace/fleet/__main__.py", "plateau_trace/fleet/sql/odd_ranks.sql", "plateau_trace/pytest_plugin.py", "plateau_trace/trainer_callback.py", "plateau_trace/tree/bin/plateau",
-         "plateau_trace/tree/lib/libplateau.so", "plateau_trace/tree/lib/libplateau_cuda.so",
+         "plateau_trace/tree/lib/libplateau.so", "plateau_trace/tree/lib/libplateau_attach.so", "plateau_trace/tree/lib/libplateau_cuda.so",
          "plateau_trace/tree/lib/plateau/python/plateau_site/sitecustomize.py", "plateau_trace/tree/include/plateau/mark.h",
          "plateau_trace/tree/share/doc/plateau/LICENSE", "plateau_trace/tree/share/doc/plateau/licences/README.txt",
          "plateau_trace/tree/share/doc/plateau/licences/libdw-dev.txt", "plateau_trace/tree/share/doc/plateau/licences/uplot.txt",
