@@ -16,6 +16,8 @@ const Command& ExportCommand();
 const Command& FleetCommand();
 const Command& BundleCommand();
 const Command& PackCommand();
+const Command& AttachCommand();
+const Command& DetachCommand();
 const Command& DoctorCommand();
 const Command& DumpCommand();
 const Command& VerdictCommand();
@@ -23,8 +25,9 @@ const Command& CompletionCommand();
 
 const std::vector<const Command*>& CommandTable() {
   static const std::vector<const Command*> table = {
-      &RunCommand(),    &ReportCommand(), &SitesCommand(),   &WatchCommand(),      &DiffCommand(),
-      &CheckCommand(),  &ExportCommand(), &FleetCommand(),   &BundleCommand(),     &PackCommand(),
+      &RunCommand(),    &AttachCommand(), &DetachCommand(),  &ReportCommand(),
+      &SitesCommand(),  &WatchCommand(),  &DiffCommand(),    &CheckCommand(),
+      &ExportCommand(), &FleetCommand(),  &BundleCommand(),  &PackCommand(),
       &DoctorCommand(), &DumpCommand(),   &VerdictCommand(), &CompletionCommand(),
   };
   return table;

@@ -18,6 +18,7 @@
 #include "analyzer/base/human_units.h"
 #include "analyzer/base/input_file.h"
 #include "analyzer/base/status_macros.h"
+#include "analyzer/cli/attach/suitability.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/launch/launch.h"
@@ -201,6 +202,25 @@ Finding Program(const std::string& program, const std::string& shim) {
   return finding;
 }
 
+// A process that runs: whether `plateau attach` could, found out without touching it.
+absl::Status AddProcess(const std::string& text, std::vector<Finding>* findings) {
+  pid_t pid = 0;
+  if (!absl::SimpleAtoi(text, &pid) || pid <= 0)
+    return absl::InvalidArgumentError(absl::StrCat("--pid=", text, ": not the number of a process"));
+  TargetProcess target(pid);
+  const std::string library = FindLibrary("libplateau_attach.so");
+  const Suitability found = LookAtProcess(target, library);
+  const std::string who =
+      absl::StrCat("process ", pid, found.is_gone ? "" : absl::StrCat(" (", target.Name(), ")"));
+  if (library.empty())
+    findings->push_back({Health::kBad, "libplateau_attach.so", "not in ../lib beside this program"});
+  for (const std::string& objection : found.objections) findings->push_back({Health::kBad, who, objection});
+  for (const std::string& remark : found.remarks) findings->push_back({Health::kLimited, who, remark});
+  if (found.objections.empty())
+    findings->push_back({Health::kGood, who, absl::StrCat("can be attached to: plateau attach ", pid)});
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> RunDoctor(const Arguments& arguments) {
   const std::string shim = FindLibrary("libplateau.so");
   std::vector<Finding> findings = {Shim(), Libc(shim),    Preload(),    Clock(),
@@ -208,6 +228,7 @@ absl::StatusOr<int> RunDoctor(const Arguments& arguments) {
   findings.push_back(PythonInPath());
   findings.push_back(Torch());
   findings.push_back(Cuda());
+  for (const std::string& pid : arguments.Values("pid")) PLATEAU_RETURN_IF_ERROR(AddProcess(pid, &findings));
   for (const std::string& program : arguments.positional()) findings.push_back(Program(program, shim));
   utsname system;
   uname(&system);
@@ -233,8 +254,14 @@ const Command& DoctorCommand() {
       .usage = "[PROGRAM]...",
       .summary = "Say what can be recorded on this machine, and why not.",
       .description = "Exits with 1 when something is in the way. Programs that are named are looked at too.",
+      .options = {{.name = "pid",
+                   .letter = 'p',
+                   .value = "PID",
+                   .help = "A process that runs: whether `plateau attach` could. Nothing is done to it.",
+                   .repeated = true}},
       .examples = {{"plateau doctor", "this machine"},
-                   {"plateau doctor ./train", "this machine and one program"}},
+                   {"plateau doctor ./train", "this machine and one program"},
+                   {"plateau doctor --pid 4711", "could that process be attached to?"}},
       .run = RunDoctor};
   return command;
 }

@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "analyzer/base/status_macros.h"
+#include "analyzer/cli/attach/attach_run.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
+#include "analyzer/cli/launch/launch.h"
 #include "analyzer/cli/load_report.h"
 #include "analyzer/cli/terminal_view.h"
 #include "analyzer/reader/recording.h"
@@ -30,6 +34,41 @@ std::string Screen(const report::ReportModel& model, bool color, int columns, in
   return out;
 }
 
+// A process that is attached to for as long as it is looked at.
+class AttachedMeanwhile {
+ public:
+  ~AttachedMeanwhile() {
+    if (pid_ == 0) return;
+    const TargetProcess target(pid_);
+    const absl::StatusOr<std::string> trace = FindAttachedTrace(target);
+    const absl::Status status = trace.ok() ? Detach(target, *trace, kDetachMs) : absl::OkStatus();
+    if (!status.ok()) absl::FPrintF(stderr, "plateau: %s\n", std::string(status.message()));
+    absl::FPrintF(stderr, "plateau: `plateau report %s` shows it again\n", directory_);
+  }
+
+  // The directory of the recording.
+  absl::StatusOr<std::string> Attach(const std::string& text) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(text, &pid) || pid <= 0)
+      return absl::InvalidArgumentError(absl::StrCat("--pid=", text, ": not the number of a process"));
+    AttachOptions options;
+    options.library = FindLibrary("libplateau_attach.so");
+    if (options.library.empty())
+      return absl::InternalError("libplateau_attach.so is not in ../lib beside this program");
+    PLATEAU_ASSIGN_OR_RETURN(const Attached attached, AttachTo(pid, options));
+    pid_ = pid;
+    directory_ = attached.place.outside;
+    for (const std::string& sentence : Sentences(pid, attached))
+      absl::FPrintF(stderr, "plateau: %s\n", sentence);
+    return directory_;
+  }
+
+ private:
+  static constexpr int kDetachMs = 10'000;
+  pid_t pid_ = 0;
+  std::string directory_;
+};
+
 absl::StatusOr<int> RunWatch(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(report::BuildOptions options, ParseAnalysisOptions(arguments));
   PLATEAU_ASSIGN_OR_RETURN(const double interval, arguments.Number("interval", 2));
@@ -37,24 +76,33 @@ absl::StatusOr<int> RunWatch(const Arguments& arguments) {
   if (!(interval >= 0.1)) return absl::InvalidArgumentError("--interval: must be 0.1 seconds or more");
   options.with_stacks = false;
   options.with_details = false;
+  AttachedMeanwhile attached;
+  std::vector<std::string> recordings = arguments.positional();
+  if (arguments.Has("pid")) {
+    if (!recordings.empty())
+      return absl::InvalidArgumentError("--pid: the recording is a new one; name none");
+    PLATEAU_ASSIGN_OR_RETURN(const std::string directory, attached.Attach(arguments.Value("pid")));
+    recordings.push_back(directory);
+  }
+  if (recordings.empty()) return absl::InvalidArgumentError("watch needs a RECORDING, or --pid");
   const bool color = WantsColor(STDOUT_FILENO);
   const auto screen = [&](const report::ReportModel& model) {
     return Screen(model, color, Columns(STDOUT_FILENO), top);
   };
   if (arguments.Has("once")) {
-    PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(arguments.positional(), options));
+    PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(recordings, options));
     PLATEAU_RETURN_IF_ERROR(WriteOutput("-", screen(model)));
     return kExitOk;
   }
   // Read once before the terminal is touched, so that a wrong name is an ordinary message.
-  PLATEAU_ASSIGN_OR_RETURN(report::ReportModel model, LoadReport(arguments.positional(), options));
+  PLATEAU_ASSIGN_OR_RETURN(report::ReportModel model, LoadReport(recordings, options));
   TerminalView view;
   while (true) {
     // Asked before reading: what is written after the process was last seen alive is read in any case.
-    const absl::StatusOr<reader::Recording> recording = reader::OpenRecording(arguments.positional());
+    const absl::StatusOr<reader::Recording> recording = reader::OpenRecording(recordings);
     const bool is_running = recording.ok() && recording->IsRunning();
     const absl::Time started = absl::Now();
-    PLATEAU_ASSIGN_OR_RETURN(model, LoadReport(arguments.positional(), options));
+    PLATEAU_ASSIGN_OR_RETURN(model, LoadReport(recordings, options));
     // Reading a long recording takes time too: never spend more than half of it on looking.
     const double pause = std::max(interval, absl::ToDoubleSeconds(absl::Now() - started));
     const std::string help = is_running ? absl::StrFormat("every %.3g s; q ends the view, not the run", pause)
@@ -74,7 +122,7 @@ absl::StatusOr<int> RunWatch(const Arguments& arguments) {
 const Command& WatchCommand() {
   static const Command command = {
       .name = "watch",
-      .usage = "RECORDING...",
+      .usage = "[RECORDING]...",
       .summary = "Show the verdict of a run that is still going on, and keep it up to date.",
       .description =
           "Reads the recording again every few seconds and draws the card and the sites that grow most. Ends "
@@ -86,9 +134,13 @@ const Command& WatchCommand() {
             .help = "Time between two looks.",
             .default_value = "2"},
            {.name = "top", .letter = 'n', .value = "N", .help = "Sites to show.", .default_value = "8"},
-           {.name = "once", .help = "Draw once and end."}}),
-      .examples = {{"plateau watch plateau-train-*/", "in a second terminal while the run goes on"}},
-      .min_positional = 1,
+           {.name = "once", .help = "Draw once and end."},
+           {.name = "pid",
+            .letter = 'p',
+            .value = "PID",
+            .help = "Attach to this process and show what it does from now on; q detaches."}}),
+      .examples = {{"plateau watch plateau-train-*/", "in a second terminal while the run goes on"},
+                   {"plateau watch --pid 4711", "a program that was started without Plateau"}},
       .run = RunWatch};
   return command;
 }

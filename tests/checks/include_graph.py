@@ -69,7 +69,8 @@ BUILDS_ON = {
     "analyzer/report/export": ["analyzer/base", "analyzer/report"],
     "analyzer/report/bundle": ["analyzer/base", "analyzer/report", "analyzer/verdict/vocabulary"],
     "analyzer/cli/launch": ["analyzer/base", "analyzer/reader"],
-    "analyzer/cli": ["analyzer/base", "analyzer/cli/launch", "analyzer/reader", "analyzer/report", "analyzer/report/builder",
+    "analyzer/cli/attach": ["analyzer/base", "preload/attach", "preload/base", "preload/trace"],
+    "analyzer/cli": ["analyzer/base", "analyzer/cli/attach", "analyzer/cli/launch", "analyzer/reader", "analyzer/report", "analyzer/report/builder",
                      "analyzer/report/bundle", "analyzer/report/columns", "analyzer/report/export", "analyzer/report/json", "analyzer/report/page", "analyzer/report/text",
                      "analyzer/verdict/cases", "analyzer/verdict/vocabulary", "preload/trace"],
 }
