@@ -117,8 +117,18 @@ const ElfW(Sym) * ElfView::FindSymbol(const char* name) const {
 }
 
 uint32_t ElfView::FindSymbolNumber(const char* name) const {
-  const ElfW(Sym)* symbol = FindSymbol(name);
-  return symbol == nullptr ? 0 : static_cast<uint32_t>(symbol - symbols_);
+  if (symbols_ == nullptr || strings_ == nullptr || gnu_hash_ == nullptr || gnu_hash_[0] == 0) return 0;
+  const uint32_t first_symbol = gnu_hash_[1];
+  const uint32_t* buckets = gnu_hash_ + 4 + gnu_hash_[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+  const uint32_t* chains = buckets + gnu_hash_[0];
+  const uint32_t hash = GnuHash(name);
+  uint32_t index = buckets[hash % gnu_hash_[0]];
+  if (index < first_symbol) return 0;
+  for (;; ++index) {
+    const uint32_t chained = chains[index - first_symbol];
+    if ((chained | 1) == (hash | 1) && strcmp(strings_ + symbols_[index].st_name, name) == 0) return index;
+    if ((chained & 1) != 0) return 0;
+  }
 }
 
 void* ElfView::FindFunction(const char* name) const {

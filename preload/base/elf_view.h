@@ -43,7 +43,8 @@ class ElfView {
   // here or is chosen at run time (IFUNC).
   void* FindFunction(const char* name) const;
 
-  // The number of that symbol in the table, 0 when there is none.
+  // The number of the symbol of this name in the GNU hash table, 0 when there is none. The table also has functions of
+  // others whose address the program takes: those that the program's own stub stands for.
   uint32_t FindSymbolNumber(const char* name) const;
 
   // True if `address` lies in one of the loaded segments.

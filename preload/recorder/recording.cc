@@ -38,6 +38,7 @@ constinit std::atomic<uint32_t> g_recording_number{0};
 // How long after the end of a recording its threads may still be in the few instructions of a hook that no guard covers.
 constexpr uint64_t kSettleMs = 200;
 constinit uint64_t g_stopped_tsc = 0;
+constinit bool g_has_stacks = true;
 // Where the counters go of threads that do not record.
 constinit trace::Totals g_discarded = {};
 
@@ -112,6 +113,14 @@ bool StartRecording(ThreadState& t) {
   if (buffer == nullptr) return false;
   WriteFirstRate(buffer);
   DescribeProcess(g_is_child, {buffer, WriteInfo});
+#if defined(__x86_64__)
+  if (!g_has_stacks) {
+    constexpr std::string_view kWhy = "no stacks: there was no memory for the tables of the unwinder";
+    WriteInfo(buffer, "stacks", kWhy);
+    RawLog(kWhy);
+    Drop(trace::DropReason::kNoSlot, 1, 0);
+  }
+#endif
   StartLedger();
   return true;
 }
@@ -163,7 +172,7 @@ void StartProcess(char** environment) {
   if (wanted) {
     PrepareThreadEnd();
     pthread_atfork(nullptr, nullptr, OnForkChild);
-    unwind::InitializeCapture();
+    g_has_stacks = unwind::InitializeCapture();
   }
   if (wanted && StartRecording(t)) {
     RecordEarlyBlocks(t.buffer);
@@ -224,7 +233,7 @@ LateStart StartLate(char** options) {
     sys::Call(SYS_madvise, sys::Arg(&g_gate), sizeof(g_gate), MADV_WIPEONFORK);
     PrepareThreadEnd();
     pthread_atfork(nullptr, nullptr, OnForkChild);
-    unwind::InitializeCapture();
+    g_has_stacks = unwind::InitializeCapture();
   }
   g_phase.store(Phase::kStarting, std::memory_order_relaxed);
   const bool started = StartRecording(t);

@@ -30,6 +30,10 @@ absl::Status Refuse(const TargetProcess& target, const Suitability& found, const
   const std::string who = absl::StrCat(target.Name(), " (pid ", target.pid(), ") cannot be attached to: ");
   if (!found.objections.empty())
     return absl::FailedPreconditionError(absl::StrCat(who, absl::StrJoin(found.objections, "; ")));
+  if (FindAttachedTrace(target).ok())
+    return absl::FailedPreconditionError(absl::StrCat(
+        who, "it is recorded already, by an earlier attach or since its parent was (`plateau detach ",
+        target.pid(), "`)"));
   if (found.is_traced && options.may_stop_threads)
     return absl::FailedPreconditionError(
         absl::StrCat(who, "another process traces it (a debugger?); end that, or use --no-stop"));

@@ -47,7 +47,7 @@ struct BlobState {
   uint32_t unused;
   uint64_t patched_ns;
   uint64_t held_ns;  // how long the loading thread was held up
-  char error[160];
+  char error[128];
 };
 
 struct BlobConstants {

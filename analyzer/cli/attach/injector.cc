@@ -37,20 +37,17 @@ struct Places {
 struct Tail {
   uint64_t begin, end;
   uint32_t flags;
-  bool is_program;
 };
 
 std::vector<Tail> FindTails(const TargetModules& modules) {
   std::vector<Tail> tails;
   for (const TargetModule& module : modules.all()) {
-    // The loader's own allocator begins at the end of its data; the program's heap may begin at the end of the program's.
+    // The loader's own allocator begins at the end of its data. The program's heap begins on a page of its own.
     if (modules.IsLoader(module) || modules.IsVdso(module)) continue;
-    const bool is_program = &module == &modules.all().front();
     for (const TargetModule::Segment& segment : module.segments) {
       const uint64_t begin = (segment.end + kAlign - 1) / kAlign * kAlign;
       const uint64_t end = (segment.end + kPageBytes - 1) / kPageBytes * kPageBytes;
-      if (begin < end && !(is_program && (segment.flags & PF_W) != 0))
-        tails.push_back({begin, end, segment.flags, is_program});
+      if (begin < end) tails.push_back({begin, end, segment.flags});
     }
   }
   return tails;
@@ -211,7 +208,7 @@ class Injector {
         memcpy(&constants_.entry, &entry, sizeof(entry));
         constants_.use_memory_file = 0;
       } else if (modules_.Find(target_, module, "plateau_is_recording") != 0) {
-        return absl::AlreadyExistsError(
+        return absl::FailedPreconditionError(
             "libplateau.so was preloaded into it, which records it or was told not to");
       }
     }
@@ -359,7 +356,7 @@ class Injector {
             "it has a library of another version of plateau in it, from an earlier attach; only a new start "
             "of the program helps");
       case AttachResult::kRecordsAlready:
-        return absl::AlreadyExistsError(
+        return absl::FailedPreconditionError(
             "it is recorded already, by an earlier attach or because its parent is");
       case AttachResult::kThreadInside:
         return absl::UnavailableError("it was detached a moment ago; try again");

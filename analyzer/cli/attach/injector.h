@@ -39,7 +39,7 @@ struct Injection {
 };
 
 // Fails with the reason; the target is then as it was. DeadlineExceeded: nobody allocated. Aborted: the library is being
-// loaded and takes long. AlreadyExists: it is recorded already. Unavailable: it has just been detached, try again.
+// loaded and takes long. Unavailable: it has just been detached, try again.
 absl::StatusOr<Injection> Inject(TargetProcess& target, const InjectionOptions& options);
 
 }  // namespace plateau::cli
