@@ -150,6 +150,17 @@ void AddCgroup(trace::LedgerRecord* record) {
 
 }  // namespace
 
+uint64_t MemoryLeft() {
+  char text[512];
+  uint64_t left = UINT64_MAX, value = 0;
+  if (sys::ReadFile("/proc/meminfo", text, sizeof(text)) != 0 && NumberAfter(text, "MemAvailable:", &value))
+    left = value * 1024;
+  if (g_cgroup_limit_bytes == 0 || g_cgroup_current_path[0] == 0) return left;
+  if (!NumberInFile(g_cgroup_current_path, &value)) return left;
+  const uint64_t of_group = value < g_cgroup_limit_bytes ? g_cgroup_limit_bytes - value : 0;
+  return of_group < left ? of_group : left;
+}
+
 void StartLedger() {
   ResetCopiedPages();
   ResetResidency();

@@ -46,6 +46,10 @@ bool ClaimLedgerSample(LedgerReason reason, uint32_t coarser);
 // unknown or the process is no such child.
 uint64_t ReadLedger(LedgerReason reason, const LedgerContext& context, trace::LedgerRecord* record);
 
+// How many bytes may still be taken before the cgroup's limit, or the machine's memory, is reached; UINT64_MAX when
+// that is not known. Reads two files.
+uint64_t MemoryLeft();
+
 // When the next sample is due although no mark asks for one.
 [[gnu::visibility("hidden")]] extern std::atomic<uint64_t> g_next_ledger_tsc;
 

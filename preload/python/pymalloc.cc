@@ -102,7 +102,8 @@ void Sample(void* p, size_t bytes, const void* frame) {
   if (p == nullptr || bytes > g_small_bytes.load(std::memory_order_relaxed) || !Enabled() || InHook()) return;
   if (!g_samples.Insert(reinterpret_cast<uintptr_t>(p), {bytes, 0, 0})) return;
   CountPool(p, 1);
-  RecordAllocIn(p, bytes, frame);
+  const uint32_t stack = RecordAllocIn(p, bytes, frame);
+  if (stack != 0) g_samples.Insert(reinterpret_cast<uintptr_t>(p), {bytes, stack, 0});  // for who asks for holders
 }
 
 [[gnu::noinline]] void ReleaseSlow(void* p) {
@@ -360,6 +361,8 @@ bool RecordsEachObject() {
   return g_options.python_alloc == PythonAlloc::kExact &&
          g_rate.coarsened.load(std::memory_order_relaxed) == 0;
 }
+
+SampleSet& PymallocSamples() { return g_samples; }
 
 PymallocState GetPymallocState() { return g_state.load(std::memory_order_acquire); }
 

@@ -18,6 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/sampler/sample_set.h"
+
 namespace plateau::python {
 
 // pymalloc's own limit, in all versions.
@@ -44,6 +46,9 @@ PymallocState GetPymallocState();
 
 // Whether each small object is recorded: on request, until the size limit asks for sampling.
 bool RecordsEachObject();
+
+// The sampled objects that live.
+SampleSet& PymallocSamples();
 
 // True while the calling thread maps or unmaps an arena (or a chunk of the frame stack, from the same
 // allocator).

@@ -7,6 +7,7 @@
 #include "preload/recorder/ledger_events.h"
 #include "preload/recorder/mark_thinning.h"
 #include "preload/recorder/size_limit.h"
+#include "preload/recorder/step_count.h"
 #include "preload/recorder/trace_sink.h"
 #include "preload/sampler/sample_set.h"
 
@@ -286,6 +287,8 @@ void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, 
   EventScope scope;
   if (!scope) return;
   WriteMark(scope.buffer(), {kind, source, value, name});
+  if (kind == trace::MarkKind::kStep) g_step_count.found.fetch_add(1, std::memory_order_relaxed);
+  if (kind == trace::MarkKind::kExplicitStep) g_step_count.told.fetch_add(1, std::memory_order_relaxed);
   if (kind == trace::MarkKind::kStep || kind == trace::MarkKind::kExplicitStep ||
       kind == trace::MarkKind::kEpoch) {
     if (kind != trace::MarkKind::kEpoch) g_step_marks.fetch_add(1, std::memory_order_relaxed);
@@ -335,14 +338,15 @@ void CountPointIn() {
   if (scope) NotePoint(scope.buffer());
 }
 
-void RecordAllocIn(const void* p, size_t bytes, const void* frame) {
+uint32_t RecordAllocIn(const void* p, size_t bytes, const void* frame) {
   EventScope scope;
-  if (!scope || IsFull()) return;
+  if (!scope || IsFull()) return 0;
   const uint32_t stack = StackOf(scope.thread(), CallerOfFrame(frame));
   const uint64_t tsc = TimeOfIn(scope.buffer());
   scope.buffer()->Append([&](trace::BlockWriter& w) {
     return w.AllocIn({reinterpret_cast<uintptr_t>(p), bytes, stack}, tsc);
   });
+  return stack;
 }
 
 void RecordFreeIn(const void* p) {

@@ -55,8 +55,8 @@ void RecordInfo(std::string_view key, std::string_view value);
 
 // Records an allocation inside another allocator. `frame` is HookFrame() of the hook; the
 // stack starts at its caller. Call RecordFreeIn before the memory can be given out again. Sampling is the
-// caller's business.
-void RecordAllocIn(const void* p, size_t bytes, const void* frame);
+// caller's business. Returns the stack, 0 when nothing was recorded.
+uint32_t RecordAllocIn(const void* p, size_t bytes, const void* frame);
 void RecordFreeIn(const void* p);
 // Call when such an allocation ends a countdown of the sampling, before it is kept or not.
 void CountPointIn();

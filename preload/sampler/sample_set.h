@@ -40,6 +40,22 @@ class SampleSet {
   bool Erase(uintptr_t address, SampledBlock* sample);
   bool Contains(uintptr_t address);
 
+  // Calls visit(address, sample) for the members, a few at a time under a shard's lock: `visit` must be short and may
+  // not come back here. What comes or goes meanwhile may be seen, missed, or seen twice.
+  template <typename Visit>
+  void ForEach(Visit visit) {
+    constexpr size_t kEntriesPerLock = 512;
+    for (Shard& shard : shards_) {
+      for (size_t at = 0;; at += kEntriesPerLock) {
+        SpinLockHolder holder(shard.lock);
+        if (!holder || at >= shard.capacity) break;
+        for (size_t i = at; i < at + kEntriesPerLock && i < shard.capacity; ++i) {
+          if (shard.entries[i].address != 0) visit(shard.entries[i].address, shard.entries[i].sample);
+        }
+      }
+    }
+  }
+
   // Sends the frees of `address` to the slow path, without making it a member.
   void Watch(uintptr_t address) { filter_.Count(address); }
   void Unwatch(uintptr_t address) { filter_.Uncount(address); }

@@ -102,8 +102,11 @@ struct FileHeader {
   Totals ended_threads;   // totals of threads that gave their slot back, and of threads without one
   uint32_t attach_state;  // AttachState; `plateau detach` writes kDetachWanted from outside
   uint32_t reserved3;
-  uint64_t tick_address;  // of a word of the process: when it is 0, the next event looks at attach_state
-  uint64_t reserved2[6];
+  uint64_t tick_address;      // of a word of the process: when it is 0, the next event looks at attach_state
+  uint64_t holder_request;    // written by `plateau holders`: not 0 and not as before asks for a walk
+  uint32_t holder_stacks[4];  // whose blocks it asks for first; 0: none
+  uint64_t holder_answer;     // the request that was answered last
+  uint64_t reserved2[2];
   uint64_t extent_offset[kMaxExtents];
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""A walk for holders beside gc.collect() in the same process: bench/holder_walk.py --build build/release [--python P]
+
+Each line: how many objects the walk visited, the shortest of seven walks and of seven collections, and their ratio. The
+targets are held by a module that is walked last and one of them is held by nobody, so no walk ends early.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = """
+import ctypes, gc, sys, time
+holders = ctypes.PyDLL(None).plateau_mark_holders
+ballast = [{"i": i, "t": (i, [i])} for i in range(int(sys.argv[1]))]
+kept = [bytearray(200001) for _ in range(50)]
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+lost = [libc.malloc(200001) for _ in range(8)]
+gc.collect()
+best = []
+for _ in range(7):
+    begin = time.perf_counter(); gc.collect(); best.append(time.perf_counter() - begin)
+    holders()
+print(min(best))
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[25_000, 250_000, 1_000_000, 2_500_000])
+    options = parser.parse_args()
+    print("objects     walk ms   collect ms   ratio   own MB")
+    for size in options.sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            env = dict(os.environ, LD_PRELOAD=os.path.abspath(options.build) + "/lib/libplateau.so", PLATEAU_OUT=folder)
+            done = subprocess.run([options.python, "-c", PROGRAM, str(size)], env=env, stdout=subprocess.PIPE, check=True)
+            text = subprocess.run([options.build + "/bin/plateau", "dump", folder], stdout=subprocess.PIPE,
+                                  universal_newlines=True).stdout
+        walks = [dict(pair.split("=") for pair in line.split() if "=" in pair)
+                 for line in re.findall(r"^(?:@\d+ )?(holder_walk .*)", text, re.M)]
+        best = min(walks, key=lambda walk: int(walk["elapsed"]))
+        walk, collect = int(best["elapsed"]) / 1e6, float(done.stdout) * 1e3
+        print(f"{int(best['objects']):10,} {walk:9.1f} {collect:11.1f} {walk / collect:8.2f} {int(best['own']) / 1e6:8.1f}  {best['result']}")
+
+
+if __name__ == "__main__":
+    main()

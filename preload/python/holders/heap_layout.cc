@@ -1,0 +1,154 @@
+#include "preload/python/holders/heap_layout.h"
+
+#include "preload/python/interpreter.h"
+
+namespace plateau::python::holders {
+namespace {
+
+constexpr HeapLayout kLayouts[] = {
+    {.minor = 8,
+     .function_code = 16,
+     .function_defaults = 32,
+     .function_keyword_defaults = 40,
+     .function_closure = 48,
+     .exception_traceback = 32,
+     .thread_dict = 152,
+     .thread_context = 240,
+     .frame_locals = 360,
+     .generator_frame = 16,
+     .cached_keys = kNoField},
+    {.minor = 9,
+     .function_code = 16,
+     .function_defaults = 32,
+     .function_keyword_defaults = 40,
+     .function_closure = 48,
+     .exception_traceback = 32,
+     .thread_dict = 152,
+     .thread_context = 240,
+     .frame_locals = 360,
+     .generator_frame = 16,
+     .cached_keys = kNoField},
+    {.minor = 10,
+     .function_code = 48,
+     .function_defaults = 56,
+     .function_keyword_defaults = 64,
+     .function_closure = 72,
+     .exception_traceback = 32,
+     .thread_dict = 152,
+     .thread_context = 240,
+     .frame_locals = 352,
+     .generator_frame = 16,
+     .cached_keys = kNoField},
+    {.minor = 11,
+     .function_code = 48,
+     .function_defaults = 56,
+     .function_keyword_defaults = 64,
+     .function_closure = 72,
+     .exception_traceback = 40,
+     .thread_dict = 128,
+     .thread_context = 224,
+     .frame_locals = 72,
+     .generator_frame = 80,
+     .cached_keys = 872},
+    {.minor = 12,
+     .function_code = 48,
+     .function_defaults = 56,
+     .function_keyword_defaults = 64,
+     .function_closure = 72,
+     .exception_traceback = 40,
+     .thread_dict = 112,
+     .thread_context = 208,
+     .frame_locals = 72,
+     .generator_frame = 72,
+     .cached_keys = 880},
+    {.minor = 13,
+     .function_code = 48,
+     .function_defaults = 56,
+     .function_keyword_defaults = 64,
+     .function_closure = 72,
+     .exception_traceback = 40,
+     .thread_dict = 128,
+     .thread_context = 208,
+     .frame_locals = 72,
+     .generator_frame = 72,
+     .cached_keys = 880},
+};
+
+template <typename Function>
+bool Find(Function* function, const char* name, const char* other_name = nullptr) {
+  *function = reinterpret_cast<Function>(InterpreterSymbol(name));
+  if (*function == nullptr && other_name != nullptr)
+    *function = reinterpret_cast<Function>(InterpreterSymbol(other_name));
+  return *function != nullptr;
+}
+
+// struct _gc_runtime_state of 3.8 to 3.13: int enabled; int debug; struct {head, int threshold, int count}
+// generations[3]; head* generation0; the same for frozen objects; struct {3 words} statistics[3]; int collecting.
+constexpr size_t kGeneration = 24;
+constexpr size_t kGeneration0 = 3 * kGeneration;
+constexpr size_t kFrozen = kGeneration0 + 8;
+constexpr size_t kCollecting = kFrozen + kGeneration + 3 * 24;
+
+bool IsListHead(const char* head) {
+  const auto* next = ReadAt<const char*>(head, 0);
+  const auto* previous = ReadAt<const char*>(head, 8);
+  if (next == nullptr || previous == nullptr) return false;
+  constexpr uintptr_t kAlignment = 7;
+  return ((reinterpret_cast<uintptr_t>(next) | reinterpret_cast<uintptr_t>(previous)) & kAlignment) == 0;
+}
+
+// Looks for generation0, which points to the first of the lists three generations before it.
+bool FindLists(const char* begin, size_t bytes, CollectorState* state) {
+  for (size_t at = 8; at + kCollecting + 8 <= bytes; at += 8) {
+    const char* lists = begin + at;
+    if (ReadAt<const char*>(lists, kGeneration0) != lists) continue;
+    bool are_heads = true;
+    for (int i = 0; i < 4 && are_heads; ++i) {
+      state->generations[i] = lists + (i < 3 ? i * kGeneration : kFrozen);
+      are_heads = IsListHead(static_cast<const char*>(state->generations[i]));
+    }
+    if (!are_heads) continue;
+    // Only now may what they point to be read: each neighbour points back. Low bits of the way back are flags.
+    for (const void* head : state->generations) {
+      const auto* next = ReadAt<const char*>(head, 0);
+      if ((ReadAt<uintptr_t>(next, 8) & ~uintptr_t{3}) != reinterpret_cast<uintptr_t>(head))
+        are_heads = false;
+    }
+    state->enabled = reinterpret_cast<const int*>(lists - 12);
+    state->collecting = reinterpret_cast<const int*>(lists + kCollecting);
+    if (are_heads && (*state->enabled & ~1) == 0 && (*state->collecting & ~1) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const char* FindHeapLayout(HeapLayout* layout, HeapFunctions* functions) {
+  const HeapLayout* row = nullptr;
+  for (const HeapLayout& candidate : kLayouts) {
+    if (candidate.minor == g_interpreter.layout.minor) row = &candidate;
+  }
+  if (row == nullptr) return "the objects of this version are not known";
+  *layout = *row;
+  HeapFunctions& f = *functions;
+  const bool has_all =
+      Find(&f.dict_next, "PyDict_Next") && Find(&f.module_dict, "PyImport_GetModuleDict") &&
+      Find(&f.line_of, "PyCode_Addr2Line") && Find(&f.add_pending_call, "Py_AddPendingCall") &&
+      Find(&f.main_interpreter, "PyInterpreterState_Main") &&
+      Find(&f.first_thread, "PyInterpreterState_ThreadHead") &&
+      Find(&f.unchecked_state, "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet") &&
+      Find(&f.is_initialized, "Py_IsInitialized") && Find(&f.runtime, "_PyRuntime");
+  return has_all ? nullptr : "a function that is needed is not exported";
+}
+
+bool FindCollector(const HeapLayout& layout, const HeapFunctions& functions, CollectorState* state) {
+  // 3.8 has one collector for all interpreters, in _PyRuntime.
+  constexpr size_t kRuntimeBytes = 1024;
+  constexpr size_t kInterpreterBytes = 16 * 1024;
+  if (layout.minor == 8) return FindLists(static_cast<const char*>(functions.runtime), kRuntimeBytes, state);
+  const auto* interpreter = static_cast<const char*>(functions.main_interpreter());
+  const size_t bytes = layout.minor == 9 ? kInterpreterBytes / 4 : kInterpreterBytes;
+  return interpreter != nullptr && FindLists(interpreter, bytes, state);
+}
+
+}  // namespace plateau::python::holders
