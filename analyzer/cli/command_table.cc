@@ -10,6 +10,7 @@ const Command& RunCommand();
 const Command& ReportCommand();
 const Command& SitesCommand();
 const Command& WatchCommand();
+const Command& HoldersCommand();
 const Command& DiffCommand();
 const Command& CheckCommand();
 const Command& ExportCommand();
@@ -25,10 +26,10 @@ const Command& CompletionCommand();
 
 const std::vector<const Command*>& CommandTable() {
   static const std::vector<const Command*> table = {
-      &RunCommand(),    &AttachCommand(), &DetachCommand(),  &ReportCommand(),
-      &SitesCommand(),  &WatchCommand(),  &DiffCommand(),    &CheckCommand(),
-      &ExportCommand(), &FleetCommand(),  &BundleCommand(),  &PackCommand(),
-      &DoctorCommand(), &DumpCommand(),   &VerdictCommand(), &CompletionCommand(),
+      &RunCommand(),     &AttachCommand(),     &DetachCommand(), &ReportCommand(), &SitesCommand(),
+      &WatchCommand(),   &HoldersCommand(),    &DiffCommand(),   &CheckCommand(),  &ExportCommand(),
+      &FleetCommand(),   &BundleCommand(),     &PackCommand(),   &DoctorCommand(), &DumpCommand(),
+      &VerdictCommand(), &CompletionCommand(),
   };
   return table;
 }

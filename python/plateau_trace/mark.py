@@ -16,7 +16,7 @@ and may be copied into a project. Any thread; safe after fork().
 import contextlib
 import ctypes
 
-__all__ = ["step", "epoch", "phase", "note", "recording", "holders"]
+__all__ = ["step", "epoch", "phase", "note", "recording"]
 
 
 def _no_recorder(_=None):
@@ -40,17 +40,20 @@ def _find():
     return found
 
 
+_recorder = _find()
+
+
 def _find_holders():
-    """Called with the interpreter's lock held, which CDLL would give up."""
+    """The look needs the interpreter's lock, which ctypes.CDLL gives up for a call."""
     try:
-        function = ctypes.PyDLL(None).plateau_mark_holders
+        look = ctypes.PyDLL(None).plateau_mark_holders
     except (OSError, AttributeError, TypeError):
         return lambda: -1
-    function.argtypes, function.restype = [], ctypes.c_int
-    return function
+    look.argtypes = []
+    look.restype = ctypes.c_int
+    return look
 
 
-_recorder = _find()
 _look_for_holders = _find_holders()
 
 
@@ -73,17 +76,14 @@ def note(text):
     _recorder["note"](_text(text))
 
 
+def holders():
+    """Looks now for the references that keep growing bytes alive: of how many objects they were found, -1 when nobody looked."""
+    return _look_for_holders()
+
+
 def recording():
     """True while this process is being recorded."""
     return bool(_recorder["is_recording"]())
-
-
-def holders():
-    """Looks now for the references that keep growing bytes alive; the paths are in the recording.
-
-    Returns how many of the blocks that were asked for have been found, -1 where nothing was looked for (no recorder, exact
-    mode, a Python whose objects it does not know). Takes about as long as gc.collect(), half a second at most."""
-    return _look_for_holders()
 
 
 class phase(contextlib.ContextDecorator):

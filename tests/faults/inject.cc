@@ -63,6 +63,7 @@ std::span<const uint64_t> WaysToFail(long number) {
     case SYS_sched_getaffinity:
     case SYS_uname:
     case SYS_membarrier:
+    case SYS_process_vm_readv:
     case SYS_prctl:
       return kNotHere;
     default:  // those that cannot fail: getpid, gettid, sched_yield, ...

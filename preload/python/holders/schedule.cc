@@ -47,7 +47,8 @@ constinit uint64_t g_next_seconds = kFirstSeconds;
 constinit uint64_t g_answered = 0;
 constinit uint64_t g_start_tsc = 0;
 constinit uint64_t g_spent_ticks = 0;
-constinit uint64_t g_last_cut_ticks = 0;
+constinit uint64_t g_needed_ticks =
+    0;  // for the next look: some more than the last one took, or twice as much when it was cut
 
 bool FindInterpreter() {
   if (g_state != State::kUnknown) return g_state == State::kReady;
@@ -179,7 +180,7 @@ int WalkAndRecord(WalkReason reason, uint64_t limit_ticks) {
   record.elapsed_ns = NsOfTicks(took);
   WriteWalk(scope.buffer(), record);
   if (!IsAskedFor(reason)) g_spent_ticks += took;
-  g_last_cut_ticks = record.result == WalkResult::kCutByTime && !IsAskedFor(reason) ? took : 0;
+  g_needed_ticks = record.result == WalkResult::kCutByTime ? 2 * took : took + took / 4;
   errno = saved_errno;
   return record.result < WalkResult::kSkippedBudget ? static_cast<int>(record.targets_found) : -1;
 }
@@ -257,8 +258,8 @@ bool IsDue(WalkReason* reason) {
   } else {
     return false;
   }
-  // After a look that was cut, the next one gets twice its time.
-  const uint64_t needed = g_last_cut_ticks != 0 ? 2 * g_last_cut_ticks : TicksOfMs(kFreeMs) / 2;
+  const uint64_t least = TicksOfMs(kFreeMs) / 2;
+  const uint64_t needed = g_needed_ticks > least ? g_needed_ticks : least;
   return BudgetLeft() >= (needed < TicksOfMs(kMaxWalkMs) ? needed : TicksOfMs(kMaxWalkMs));
 }
 
@@ -295,7 +296,7 @@ void ResetInChild() {
   g_answered = 0;
   g_start_tsc = 0;
   g_spent_ticks = 0;
-  g_last_cut_ticks = 0;
+  g_needed_ticks = 0;
   ForgetLooks();
 }
 
@@ -306,6 +307,8 @@ int LookNow(WalkReason reason) {
   if (g_functions.is_initialized() == 0 || IsFinalizing()) return -1;
   const void* const state = g_interpreter.this_thread_state();
   if (state == nullptr || g_functions.unchecked_state() != state) return -1;
+  // The modules of another interpreter are not those of the threads that are walked.
+  if (ReadPointer(state, kThreadInterpreter) != g_functions.main_interpreter()) return -1;
   if (g_is_walking.exchange(true)) return -1;
   const int found = WalkAndRecord(reason, TicksOfMs(kMaxWalkMs));
   g_is_walking.store(false);

@@ -806,6 +806,156 @@ def gradients():
         p.sum().backward()
 
 
+# ---- More of the standard library ----
+@case(r"keep\._buffer\[\*\].*")
+def multiprocessing_queue():
+    import multiprocessing
+    global keep
+    keep = multiprocessing.Queue()
+    for i in range(COUNT):
+        keep.put(bytes(SIZE))
+    # What the pipe cannot take stays in the buffer.
+    keep.cancel_join_thread()
+
+
+@case(r"keep\._exception\.<traceback>.*fail\(\) data\[\*\]")
+def exception_of_future():
+    import concurrent.futures
+    global keep
+
+    def fail():
+        data = [blob(i) for i in range(COUNT)]
+        raise ValueError(len(data))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        keep = pool.submit(fail)
+        keep.exception()
+
+
+@case(r"keep(\.<inside cycle>)+.*\[\*\]")
+def iterator():
+    import itertools
+    global keep
+    keep = itertools.cycle([blob(i) for i in range(COUNT)])
+    for i in range(COUNT + 1):
+        next(keep)
+
+
+@case(r"keep\.data\[\*\]")
+def simple_namespace():
+    global keep
+    keep = types.SimpleNamespace(data=[blob(i) for i in range(COUNT)])
+
+
+@case(r"keep\..*(call_args_list|mock_calls|_mock).*")
+def mock_calls():
+    import unittest.mock
+    global keep
+    keep = unittest.mock.Mock()
+    for i in range(COUNT):
+        keep(blob(i))
+
+
+@case(r"opaque: keep\[\*\]|keep\[\*\].*")
+def bytes_io():
+    import io
+    global keep
+    keep = []
+    for i in range(COUNT):
+        keep.append(io.BytesIO())
+        keep[-1].write(bytes(SIZE))
+
+
+@case(r"keep\.<function>\.<closure kept>\[\*\]|keep\.<self>\.kept\[\*\]|keep\..*<closure kept>\[\*\]")
+def static_method_closure():
+    global keep
+
+    class Holder:
+        pass
+
+    def make():
+        kept = [blob(i) for i in range(COUNT)]
+
+        def use(self):
+            return kept
+        return use
+    Holder.use = make()
+    keep = Holder().use
+
+
+@case(r"Chosen\.<inside.*|Chosen\.ONE.*\[\*\]")
+def enum_member():
+    import enum
+    global Chosen
+
+    class Chosen(enum.Enum):
+        ONE = 1
+    Chosen.ONE.data = [blob(i) for i in range(COUNT)]
+
+
+# ---- Real libraries ----
+@case(r"metric\.value\[\*\]|metric\._defaults.*|metric\..*value.*\[\*\]")
+def torchmetrics_state():
+    import torch
+    import torchmetrics
+    global metric
+    metric = torchmetrics.CatMetric()
+    for i in range(COUNT):
+        metric.update(torch.ones(SIZE // 4))
+
+
+@case(r"trainer\.callback_handler\.callbacks\[\d+\]\.seen\[\*\]")
+def hugging_face_callback():
+    import tempfile
+    import torch
+    import transformers
+    global trainer
+
+    class Keeps(transformers.TrainerCallback):
+        def __init__(self):
+            self.seen = []
+
+        def on_step_end(self, arguments, state, control, **more):
+            self.seen.append(torch.ones(SIZE // 4))
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 1)
+
+        def forward(self, x, labels=None):
+            return {"loss": (self.layer(x) - labels).pow(2).mean()}
+    data = [{"x": torch.ones(4), "labels": torch.ones(1)} for i in range(COUNT)]
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = transformers.TrainingArguments(folder, per_device_train_batch_size=1, num_train_epochs=1,
+                                                   report_to=[], use_cpu=True, save_strategy="no", disable_tqdm=True)
+        trainer = transformers.Trainer(Net(), arguments, train_dataset=data, callbacks=[Keeps()])
+        trainer.train()
+
+
+@case(r"model\.outputs\[\*\]\['loss'\]|.*model\.outputs\[\*\]\['loss'\]")
+def lightning_module():
+    import lightning
+    import torch
+    global model
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.outputs = torch.nn.Linear(4, 1), []
+
+        def training_step(self, batch, index):
+            loss = self.layer(batch).mean()
+            self.outputs.append({"loss": torch.ones(SIZE // 4)})
+            return loss
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+    model = Module()
+    trainer = lightning.Trainer(max_epochs=1, logger=False, enable_checkpointing=False, enable_progress_bar=False,
+                                enable_model_summary=False, accelerator="cpu")
+    trainer.fit(model, torch.utils.data.DataLoader(torch.ones(COUNT, 4)))
+
+
 def main():
     name = sys.argv[1]
     if CASES[name]() == "asked":
