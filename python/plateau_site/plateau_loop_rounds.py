@@ -1,7 +1,8 @@
 """Counts rounds of the user's own loops with sys.monitoring (Python 3.12 and later); `plateau run --loop-rounds`.
 
 Every function of the user's reports its jumps from its first call on; a jump backwards is a round of the loop that begins where it
-lands. A mark with the loop's line and the number of the round is written at most once a millisecond and loop. Functions of libraries
+lands. A mark with the loop's line and the number of the round is written at most once a millisecond and loop; with that of a loop come those
+of the loops inside it, so that a busy machine does not put their last rounds behind its own. Functions of libraries
 are looked at once, on their first call, and never again.
 
 A loop whose rounds are shorter than 100 us would cost more than 1 % of its time; it is left alone after some thousand rounds, unless
@@ -16,15 +17,17 @@ _NOTE = 14  # trace::MarkKind
 _MARK_NS = 1_000_000  # between two marks of a loop
 _FAST_NS = 100_000  # a round
 _TRIAL = 4096  # rounds
+_LEVELS = 3  # loops inside that are marked with one around them
 
 
 class _Loop:
-    __slots__ = ("code", "name", "rounds", "next_look", "marked_rounds", "marked_ns", "first_ns", "is_alone", "was_tried")
+    __slots__ = ("code", "name", "rounds", "next_look", "marked_rounds", "marked_ns", "first_ns", "is_alone", "was_tried", "before")
 
     def __init__(self, code, name, now):
         self.code, self.name, self.rounds, self.next_look = code, name, 0, 1  # next_look: the round at which the clock is read again
         self.marked_rounds, self.marked_ns, self.first_ns = 1, now, now
         self.is_alone, self.was_tried = True, False  # is_alone: no other loop went round since its first round
+        self.before = None  # the loop that went round last when this one did for the first time after it
 
 
 def _is_users(code, library_folders):
@@ -65,6 +68,14 @@ def start(mark):
                 return ("round %s:%d" % (os.path.basename(code.co_filename), line)).encode()
         return ("round " + os.path.basename(code.co_filename)).encode()
 
+    def mark_before(loop, now):
+        for _ in range(_LEVELS):
+            loop = loop.before
+            if loop is None or loop.rounds == loop.marked_rounds:
+                return
+            mark(_NOTE, loop.rounds, loop.name)
+            loop.marked_ns, loop.marked_rounds = now, loop.rounds
+
     def on_jump(code, offset, head):
         nonlocal last, last_code, last_head
         if head > offset:
@@ -78,6 +89,7 @@ def start(mark):
                 mark(_NOTE, 1, loop.name)
             if last is not None:
                 last.is_alone = loop.is_alone = False
+            loop.before = last
             last, last_code, last_head = loop, code, head
         loop.rounds += 1
         if loop.rounds < loop.next_look:
@@ -85,6 +97,7 @@ def start(mark):
         now = clock()
         since = now - loop.marked_ns
         if since >= _MARK_NS:
+            mark_before(loop, now)
             mark(_NOTE, loop.rounds, loop.name)
             pace = since // (loop.rounds - loop.marked_rounds) or 1
             loop.next_look = loop.rounds + min(64, max(1, _MARK_NS // (4 * pace)))

@@ -314,7 +314,7 @@ class Chooser {
 
   static bool AreAlike(size_t a, size_t b) {
     const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
-    return difference <= std::max(1.0, 0.02 * static_cast<double>(a));
+    return difference <= std::max(1.0, 0.02 * static_cast<double>(std::max(a, b)));
   }
 
   // Not if some of its blocks were, or may be, too small for that.

@@ -63,17 +63,39 @@ bool HasBetterSource(const MarkLog& log, uint32_t stream, MarkKind kind) {
   });
 }
 
-// The thread that fetches: the one that trains, or, where that one fetches nothing, the one that fetches most
-// (a prefetcher in the background).
-uint32_t FetchingStream(const MarkLog& log, uint32_t training) {
-  std::map<uint32_t, size_t> fetches;
+// The threads that fetch: the one that trains, or, where that one fetches nothing, the one that fetches most (a
+// prefetcher in the background) and those that fetch before or after it: a prefetcher may be started for each epoch.
+std::set<uint32_t> FetchingStreams(const MarkLog& log, uint32_t training) {
+  struct Fetches {
+    uint32_t stream;
+    size_t count = 0;
+    uint64_t first = 0;
+    uint64_t last = 0;
+  };
+  std::map<uint32_t, Fetches> by_stream;
   for (const Mark& mark : log.marks()) {
-    if (mark.kind == MarkKind::kFetchBegin) ++fetches[mark.stream];
+    if (mark.kind != MarkKind::kFetchBegin) continue;
+    Fetches& fetches =
+        by_stream.try_emplace(mark.stream, Fetches{mark.stream, 0, mark.time, 0}).first->second;
+    ++fetches.count;
+    fetches.last = mark.time;
   }
-  if (fetches.empty() || fetches.contains(training)) return training;
-  return std::max_element(fetches.begin(), fetches.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
+  if (by_stream.empty() || by_stream.contains(training)) return {training};
+  std::vector<Fetches> most_first;
+  for (const auto& [stream, fetches] : by_stream) most_first.push_back(fetches);
+  std::stable_sort(most_first.begin(), most_first.end(),
+                   [](const Fetches& a, const Fetches& b) { return a.count > b.count; });
+  std::vector<Fetches> taken;
+  std::set<uint32_t> streams;
+  for (const Fetches& one : most_first) {
+    const bool is_beside = std::any_of(taken.begin(), taken.end(), [&one](const Fetches& other) {
+      return one.first <= other.last && other.first <= one.last;
+    });
+    if (is_beside) continue;
+    taken.push_back(one);
+    streams.insert(one.stream);
+  }
+  return streams;
 }
 
 DataOrder OrderOf(std::string_view word) {
@@ -89,7 +111,7 @@ class Collector {
     ignore_hook_steps_ = HasBetterSource(log, events_.stream, MarkKind::kStep);
     ignore_hook_modes_ = HasBetterSource(log, events_.stream, MarkKind::kTrainMode);
     take_all_backwards_ = !HasBetterSource(log, events_.stream, MarkKind::kBackwardBegin);
-    fetch_stream_ = FetchingStream(log, events_.stream);
+    fetch_streams_ = FetchingStreams(log, events_.stream);
   }
 
   void Add(const Mark& mark) {
@@ -117,7 +139,7 @@ class Collector {
       case MarkKind::kFetchBegin:
       case MarkKind::kFetchEnd:
       case MarkKind::kFetchStop:
-        if (mark.stream == fetch_stream_) AddOwn(mark);
+        if (fetch_streams_.contains(mark.stream)) AddOwn(mark);
         return;
       default:
         if (mark.stream == events_.stream) AddOwn(mark);
@@ -247,7 +269,7 @@ class Collector {
   bool ignore_hook_steps_ = false;
   bool ignore_hook_modes_ = false;
   bool take_all_backwards_ = false;
-  uint32_t fetch_stream_ = 0;
+  std::set<uint32_t> fetch_streams_;
   bool has_optimizer_begin_ = false;
   uint64_t optimizer_begin_ = 0;
   uint64_t optimizer_site_ = 0;

@@ -173,6 +173,18 @@ TEST_F(LoopFinderTest, RoundsThatSamplingHidIsAskedOfWhatIsAlwaysRecorded) {
   EXPECT_EQ(loop->begins.size(), 300u);
 }
 
+TEST_F(LoopFinderTest, AStackThatTheFirstRoundsReachedElsewhereIsNotTheirNumber) {
+  // An interpreter that specialises its code is at another place of it in the first rounds.
+  for (int i = 0; i < 300; ++i) {
+    Add({4});
+    if (i >= 6) Add({5});
+  }
+  const auto loop = Choose(16384);
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_TRUE(loop->has_all_rounds);
+  EXPECT_EQ(loop->begins.size(), 300u);
+}
+
 TEST_F(LoopFinderTest, ALoopOfSmallObjectsAloneIsThinned) {
   bytes_ = 100, weight_ = 5000;
   for (int i = 0; i < 100; ++i) Add({4, 5});

@@ -37,6 +37,14 @@ struct Text {
       time += 10;
     }
   }
+  // A batch is fetched in a thread of its own.
+  void FetchInThread(uint32_t thread, char iterator, bool is_stop = false) {
+    log.Add(time, thread, trace::MarkKind::kFetchBegin, trace::MarkSource::kRecordFunction, 0, {});
+    log.Add(time + 4, thread, is_stop ? trace::MarkKind::kFetchStop : trace::MarkKind::kFetchEnd,
+            trace::MarkSource::kRecordFunction,
+            trace::EncodeFetchMark({true, false, trace::IteratorOfAddress(Address(iterator))}), {});
+    time += 10;
+  }
   StepClock Clock() { return ClockOf(&log, time + 50); }
 
  private:
@@ -47,6 +55,24 @@ StepClock ClockOfText(std::string_view text) {
   Text loop;
   loop.Add(text);
   return loop.Clock();
+}
+
+TEST(PassesByLoaderTest, APrefetcherMayBeStartedForEachEpoch) {
+  Text loop;
+  const char iterators[] = "pqr";
+  for (uint32_t epoch = 0; epoch < 3; ++epoch) {
+    loop.FetchInThread(5 + epoch, iterators[epoch]);
+    for (int batch = 1; batch < 6; ++batch) {
+      loop.FetchInThread(5 + epoch, iterators[epoch]);
+      loop.Add("bs");
+    }
+    loop.FetchInThread(5 + epoch, iterators[epoch], true);
+    loop.Add("bs");
+  }
+  const StepClock clock = loop.Clock();
+  EXPECT_EQ(clock.step_count(), 18u);
+  EXPECT_EQ(clock.complete_epochs(), 3u);
+  EXPECT_EQ(clock.steps_per_epoch(), 6);
 }
 
 TEST(PassesByLoaderTest, OneBatchAheadIsAnEpochEach) {
