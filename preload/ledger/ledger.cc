@@ -19,9 +19,12 @@ namespace {
 
 using trace::LedgerField;
 
+constinit std::atomic<uint64_t> g_begin_tsc{0};
 constinit std::atomic<uint64_t> g_last_tsc{0};
+constinit std::atomic<bool> g_has_marks{false};
 constinit std::atomic<uint64_t> g_next_mallinfo_tsc{0};
 constinit std::atomic<uint64_t> g_next_host_tsc{0};
+constinit std::atomic<uint64_t> g_next_parts_tsc{0};
 constinit char g_cgroup_current_path[512] = {};
 constinit uint64_t g_cgroup_limit_bytes = 0;
 
@@ -148,6 +151,26 @@ void AddCgroup(trace::LedgerRecord* record) {
   if (g_cgroup_limit_bytes != 0) Add(record, LedgerField::kCgroupLimitBytes, g_cgroup_limit_bytes);
 }
 
+// How long after `now` the next sample is due where no mark asks for one, at the finest.
+uint64_t TickInterval(uint64_t now) {
+  const uint64_t most = TicksOfMs(kLedgerIntervalMs);
+  if (g_has_marks.load(std::memory_order_relaxed)) return most;
+  const uint64_t begin = g_begin_tsc.load(std::memory_order_relaxed);
+  const uint64_t quick = (now - (begin < now ? begin : now)) / kQuickShare;
+  const uint64_t least = TicksOfMs(kQuickIntervalMs);
+  return quick < least ? least : quick < most ? quick : most;
+}
+
+// A sample that took long, as that of a child that shares many pages, is followed by a longer pause.
+void SpareProgram(uint64_t begin) {
+  const uint64_t now = Now();
+  uint64_t pause = kSampleCostDivisor * (now - begin);
+  const uint64_t most = TicksOfMs(kLedgerIntervalMs);
+  if (pause > most) pause = most;
+  if (g_next_ledger_tsc.load(std::memory_order_relaxed) < now + pause)
+    g_next_ledger_tsc.store(now + pause, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 uint64_t MemoryLeft() {
@@ -177,21 +200,28 @@ void StartLedger() {
     if (CgroupPath(text, "0::", &path))
       FindCgroup("/sys/fs/cgroup", path.view(), "memory.current", "memory.max");
   }
+  g_begin_tsc.store(Now(), std::memory_order_relaxed);
+  g_has_marks.store(false, std::memory_order_relaxed);
   g_last_tsc.store(0, std::memory_order_relaxed);
   g_next_ledger_tsc.store(0, std::memory_order_relaxed);
   g_next_mallinfo_tsc.store(0, std::memory_order_relaxed);
   g_next_host_tsc.store(0, std::memory_order_relaxed);
+  g_next_parts_tsc.store(0, std::memory_order_relaxed);
 }
 
 bool ClaimLedgerSample(LedgerReason reason, uint32_t coarser) {
   const uint64_t now = Now();
   uint64_t last = g_last_tsc.load(std::memory_order_relaxed);
   const unsigned shift = 2 * (coarser < kMaxCoarser ? coarser : kMaxCoarser);
-  const uint64_t min_ticks = TicksOfMs(kMinIntervalMs << shift);
+  const bool is_tick = reason == LedgerReason::kTick || reason == LedgerReason::kTickUncached;
+  if (reason == LedgerReason::kMark) g_has_marks.store(true, std::memory_order_relaxed);
+  const uint64_t interval = TickInterval(now) << shift;
+  const uint64_t least = TicksOfMs(kMinIntervalMs << shift);
+  const uint64_t min_ticks = is_tick && interval < least ? interval : least;
   if (last != 0 && now - last < min_ticks && reason != LedgerReason::kEnd) return false;
   // One thread samples, the others go on.
   if (!g_last_tsc.compare_exchange_strong(last, now, std::memory_order_relaxed)) return false;
-  g_next_ledger_tsc.store(now + TicksOfMs(kLedgerIntervalMs << shift), std::memory_order_relaxed);
+  g_next_ledger_tsc.store(now + interval, std::memory_order_relaxed);
   return true;
 }
 
@@ -205,7 +235,16 @@ uint64_t ReadLedger(LedgerReason reason, const LedgerContext& context, trace::Le
   AddHost(record, now, reason);
   const uint64_t private_bytes = context.is_forked_child ? AddSharing(record) : 0;
   Add(record, LedgerField::kOwnBytes, context.own_bytes);
+  SpareProgram(now);
   return private_bytes;
+}
+
+bool ClaimPartsTick(LedgerReason reason) {
+  if (reason == LedgerReason::kEnd) return false;
+  const uint64_t now = Now();
+  if (now < g_next_parts_tsc.load(std::memory_order_relaxed) && reason != LedgerReason::kMark) return false;
+  g_next_parts_tsc.store(now + TicksOfMs(kLedgerIntervalMs), std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace plateau

@@ -2,7 +2,9 @@
 //
 // This room reads numbers and knows no buffer; recorder/ledger_events.h decides when it is asked and writes
 // the answer. At least one sample a second is due while the program allocates, and one at each step mark, but
-// never two within kMinIntervalMs. No descriptor is kept open. A sample costs some 50 us.
+// never two within kMinIntervalMs. A program without marks that is over in half a second would have one reading
+// then: until its first mark, samples are a kQuickShare-th of the time passed apart, not less than kQuickIntervalMs
+// and not more than a second. These are some 100 in all. No descriptor is kept open. A sample costs some 50 us.
 //
 // mallinfo2() takes the arena locks, so it runs only where this thread cannot hold one: at marks, and after a
 // request that was too large for the per-thread cache and therefore just took and released the lock. It walks
@@ -21,6 +23,10 @@ namespace plateau {
 
 inline constexpr uint64_t kLedgerIntervalMs = 1000;
 inline constexpr uint64_t kMinIntervalMs = 50;
+inline constexpr uint64_t kQuickIntervalMs = 10;
+inline constexpr uint64_t kQuickShare = 16;
+inline constexpr uint64_t kSampleCostDivisor =
+    100;  // samples take at most this part of the time, but for marks
 // Both intervals grow by 4 whenever the size limit makes the trace coarser, but not more often than this.
 inline constexpr uint32_t kMaxCoarser = 5;
 // Larger requests are not served from libc's per-thread cache.
@@ -49,6 +55,9 @@ uint64_t ReadLedger(LedgerReason reason, const LedgerContext& context, trace::Le
 // How many bytes may still be taken before the cgroup's limit, or the machine's memory, is reached; UINT64_MAX when
 // that is not known. Reads two files.
 uint64_t MemoryLeft();
+
+// Whether the parts shall have their tick with this sample: at marks, and once a second at others.
+bool ClaimPartsTick(LedgerReason reason);
 
 // When the next sample is due although no mark asks for one.
 [[gnu::visibility("hidden")]] extern std::atomic<uint64_t> g_next_ledger_tsc;

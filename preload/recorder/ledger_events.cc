@@ -64,7 +64,7 @@ void RecordLedger(ThreadBuffer* buffer, LedgerReason reason) {
   ReadResidency(buffer);
   if (private_bytes > 0) MaybeReadCopiedPages(private_bytes, {buffer, WriteCopiedPages});
   g_sink.RefreshClock();
-  if (reason != LedgerReason::kEnd) {
+  if (ClaimPartsTick(reason)) {
     const OwnCallScope own(t_thread);
     CallParts(&Part::on_tick);
   }

@@ -8,7 +8,8 @@
 //                                            gone: a part resets its state without taking locks. Ids begin
 //                                            anew, because the child writes a trace of its own
 //   thread end        on_thread_end          the last chance to give back what the thread holds
-//   once a second     on_tick                on the way out of a hook, guard held, no lock held
+//   once a second,    on_tick                on the way out of a hook, guard held, no lock held
+//   and at marks
 //   dlclose()         before_modules_go      before the real call, no guard held
 //                     after_modules_went     after it, guard held
 //   process end       at_end                 the last chance to record something, no guard held

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -82,6 +83,34 @@ TEST_F(ShimLedgerTest, TheNextSampleIsDueLaterWhenTheTraceIsCoarser) {
   const uint64_t soon = g_next_ledger_tsc.load() - Now();
   ASSERT_TRUE(ClaimLedgerSample(LedgerReason::kEnd, /*coarser=*/1));
   EXPECT_GT(g_next_ledger_tsc.load() - Now(), 2 * soon);
+}
+
+TEST_F(ShimLedgerTest, UntilTheFirstMarkSamplesAreASixteenthOfTheTimeApart) {
+  const uint64_t begin = Now();
+  StartLedger();
+  const uint64_t least = TicksOfMs(kQuickIntervalMs);
+  const uint64_t before = Now();
+  ASSERT_TRUE(ClaimLedgerSample(LedgerReason::kTick, /*coarser=*/0));
+  const uint64_t after = Now();
+  const uint64_t most = std::max(least, (after - begin) / kQuickShare);
+  EXPECT_GE(g_next_ledger_tsc.load(), before + least);
+  EXPECT_LE(g_next_ledger_tsc.load(), after + std::min(most, TicksOfMs(kLedgerIntervalMs)));
+  EXPECT_TRUE(ClaimLedgerSample(LedgerReason::kEnd, /*coarser=*/0));
+  (void)ClaimLedgerSample(LedgerReason::kMark, /*coarser=*/0);  // it need not be taken
+  const uint64_t marked = Now();
+  ASSERT_TRUE(ClaimLedgerSample(LedgerReason::kEnd, /*coarser=*/0));
+  EXPECT_GE(g_next_ledger_tsc.load(), marked + TicksOfMs(kLedgerIntervalMs));
+}
+
+TEST_F(ShimLedgerTest, PartsTickAtMarksAndOnceASecond) {
+  EXPECT_FALSE(ClaimPartsTick(LedgerReason::kEnd));
+  const uint64_t first = Now();
+  EXPECT_TRUE(ClaimPartsTick(LedgerReason::kTick));
+  const bool again = ClaimPartsTick(LedgerReason::kTick);
+  if (Now() - first < TicksOfMs(kLedgerIntervalMs)) {
+    EXPECT_FALSE(again);
+  }
+  EXPECT_TRUE(ClaimPartsTick(LedgerReason::kMark));
 }
 
 }  // namespace
