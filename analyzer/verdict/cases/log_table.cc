@@ -153,6 +153,7 @@ absl::StatusOr<LogColumns> FindColumns(const LogTable& table, const LogOptions& 
                                      [](const LogRow& row) { return row.cells.size() <= 2; });
     if (!is_pair) return absl::InvalidArgumentError("more than two columns, and no names above them");
     columns = {.memory = 1, .unit_bytes = options.unit_bytes.value_or(1), .place = 0, .unit = "step"};
+    columns.is_unit_known = options.unit_bytes.has_value();
     return columns;
   }
   absl::StatusOr<size_t> memory = MemoryColumn(table, options);
@@ -180,6 +181,7 @@ absl::StatusOr<LogColumns> FindColumns(const LogTable& table, const LogOptions& 
   const std::optional<double> of_name =
       meaning.unit_bytes ? meaning.unit_bytes : UnitOfTool(table, columns.memory_name);
   columns.unit_bytes = of_name.value_or(options.unit_bytes.value_or(1));
+  columns.is_unit_known = of_name || options.unit_bytes;
   return columns;
 }
 

@@ -37,6 +37,7 @@ struct LogColumns {
   size_t memory = 0;
   std::string memory_name;
   double unit_bytes = 1;
+  bool is_unit_known = true;    // neither the name nor the caller said it: bytes are assumed
   std::optional<size_t> place;  // empty: the rows are samples
   std::string unit;             // "step", "second" or "sample"
 };

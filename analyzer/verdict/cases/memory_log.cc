@@ -186,6 +186,17 @@ absl::Status CannotRead(const std::string& name, absl::string_view what) {
                    "MB\" or \"01:31:30 - 4423 MB\", and the output of mprof or free -m"));
 }
 
+// No process is that small in bytes.
+constexpr double kLeastProcess = 64 << 10;
+
+double LargestOf(const std::vector<MemoryLog>& logs) {
+  double largest = 0;
+  for (const MemoryLog& log : logs) {
+    for (const double bytes : log.curve.bytes) largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 absl::StatusOr<std::vector<MemoryLog>> ReadTable(const LogTable& table, const std::string& name,
                                                  const LogOptions& options) {
   absl::StatusOr<LogColumns> columns = FindColumns(table, options);
@@ -220,6 +231,11 @@ absl::StatusOr<std::vector<MemoryLog>> ReadTable(const LogTable& table, const st
     logs.front().lines_left_out += !row.is_header;
   }
   if (logs.front().curve.step.empty()) return CannotRead(name, "no row holds a memory size");
+  if (!columns->is_unit_known && LargestOf(logs) < kLeastProcess) {
+    return CannotRead(name,
+                      "no unit is named, and the sizes are too small to be the bytes of a process; say for "
+                      "instance --unit=MB");
+  }
   if (columns->unit == "second") {
     for (MemoryLog& log : logs) CountFromFirst(&log);
   }

@@ -46,7 +46,7 @@ TEST(MemoryLogTest, TableWithNamesInAnyOrder) {
   }
   EXPECT_EQ(One("step,rss_mb\n10,5434\n20;7017\n30\t8721\n").curve.step.size(), 3u)
       << "separators may change";
-  EXPECT_EQ(One("1,100\n2,200\n").curve.bytes[1], 200) << "two columns need no names";
+  EXPECT_EQ(One("1,100000\n2,200000\n").curve.bytes[1], 200000) << "two columns need no names";
 }
 
 TEST(MemoryLogTest, NamesThatAreNotKnownAreRefused) {
@@ -68,6 +68,14 @@ TEST(MemoryLogTest, ColumnAndUnitMayBeSaid) {
   EXPECT_EQ(One("step,a_rss,b_rss\n1,2,3\n", options).curve.bytes[0], 3 * 1024);
   EXPECT_EQ(One("step,a_rss,rss_mb\n1,2,3\n", {.column = "rss_mb", .unit_bytes = 1}).curve.bytes[0],
             3 * kMiB);
+}
+
+TEST(MemoryLogTest, SizesWithoutAUnitAreBytesOnlyWhereTheyCanBe) {
+  EXPECT_THAT(Error("Wall time,Step,Value\n1794965488.1,10,5000\n1794965489.2,20,6000\n"),
+              HasSubstr("--unit=MB"));
+  EXPECT_THAT(Error("10,5434\n20,5450\n"), HasSubstr("--unit=MB"));
+  EXPECT_EQ(One("Wall time,Step,Value\n1794965488.1,10,5000000\n1794965489.2,20,6000000\n").curve.bytes[1],
+            6e6);
 }
 
 TEST(MemoryLogTest, LinesOfText) {
