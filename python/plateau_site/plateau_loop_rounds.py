@@ -68,15 +68,22 @@ def start(mark):
                 return ("round %s:%d" % (os.path.basename(code.co_filename), line)).encode()
         return ("round " + os.path.basename(code.co_filename)).encode()
 
-    def mark_before(loop, now):
+    def mark_before(outer, now):
+        loop = outer
         for _ in range(_LEVELS):
             loop = loop.before
-            if loop is None or loop.rounds == loop.marked_rounds:
+            if loop is None or loop is outer or loop.rounds == loop.marked_rounds:
                 return
             mark(_NOTE, loop.rounds, loop.name)
             loop.marked_ns, loop.marked_rounds = now, loop.rounds
 
     def on_jump(code, offset, head):
+        try:
+            return count(code, offset, head)
+        except Exception:  # what goes wrong here must not reach the program
+            return disable
+
+    def count(code, offset, head):
         nonlocal last, last_code, last_head
         if head > offset:
             return disable

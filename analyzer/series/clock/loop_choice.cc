@@ -239,24 +239,26 @@ class Chooser {
     return nullptr;
   }
 
-  // Whether what is sampled inside a loop can have happened in so many rounds: when all of it happened many times
-  // as often, the stacks that are always recorded may belong to every tenth round.
+  // Whether what is sampled inside a loop can have happened in so many rounds: when all of it surely happened many times
+  // as often, the stacks that are always recorded may belong to every tenth round. One place may ask several times a
+  // round, so requests of one size are compared, and the least frequent ones.
   bool IsLikely(uint32_t loop, size_t rounds) const {
     constexpr uint32_t kFewSamples = 4;
     constexpr double kMore = 2.5;
-    double least = 0;
-    const auto& at_place = finder_.at_place();
-    for (uint32_t place = 1; place < std::min(places_.size(), at_place.size()); ++place) {
-      if (at_place[place].samples < kFewSamples) continue;
+    constexpr double kErrors = 2.33;  // 99 %
+    const LoopFinder::Sampled* least = nullptr;
+    for (const auto& [key, kind] : finder_.sampled()) {
+      if (kind.samples < kFewSamples || (least != nullptr && kind.weight >= least->weight)) continue;
       bool is_inside = false;
-      places_.ForEachLoopAround(place, [&](uint32_t around, uint32_t) {
+      places_.ForEachLoopAround(static_cast<uint32_t>(key.first >> 32), [&](uint32_t around, uint32_t) {
         is_inside |= around == loop;
         return !is_inside;
       });
-      if (!is_inside) continue;
-      least = least == 0 ? at_place[place].sampled_weight : std::min(least, at_place[place].sampled_weight);
+      if (is_inside) least = &kind;
     }
-    return least <= kMore * static_cast<double>(rounds);
+    if (least == nullptr) return true;
+    const double surely = least->weight * (1 - kErrors / std::sqrt(least->samples));
+    return surely <= kMore * static_cast<double>(rounds);
   }
 
   // Whether the events of a stack may stand for the rounds of which `seen` were seen.

@@ -46,6 +46,16 @@ void LoopFinder::AddAnchor(uint64_t key, uint64_t bytes, double weight) {
   anchor.ticks.Add(event_, kMostTicks);
 }
 
+void LoopFinder::AddSample(uint64_t key, uint64_t bytes, double weight) {
+  auto it = sampled_.find(std::pair(key, bytes));
+  if (it == sampled_.end()) {
+    if (sampled_.size() >= kMostKinds) return;
+    it = sampled_.try_emplace(std::pair(key, bytes)).first;
+  }
+  ++it->second.samples;
+  it->second.weight += weight;
+}
+
 void LoopFinder::AddThread(uint32_t place) {
   constexpr uint32_t kFunctions = 4;  // in Python three are those of the class Thread
   for (uint32_t depth = DepthOf(places_, place); depth > kFunctions; --depth) place = places_[place].parent;

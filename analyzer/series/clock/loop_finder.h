@@ -65,10 +65,7 @@ class LoopFinder {
     here.last = event_;
     if (order_[node] == 0) order_[node] = ++nodes_seen_;
     AddAnchor(uint64_t{place} << 32 | definitions_.nodes[node].location, bytes, weight);
-    if (weight > 1) {
-      ++here.samples;
-      here.sampled_weight += weight;
-    }
+    if (weight > 1) AddSample(uint64_t{place} << 32 | definitions_.nodes[node].location, bytes, weight);
     if (stream >= streams_.size()) streams_.resize(stream + 1 + stream / 2);
     Stream& thread = streams_[stream];
     if (thread.place == 0) AddThread(place);
@@ -102,11 +99,18 @@ class LoopFinder {
   };
   const absl::flat_hash_map<uint32_t, Threads>& threads() const { return threads_; }  // by path of functions
 
+  // Sampled requests of one size from one place: as many stand for `weight` of them.
+  struct Sampled {
+    uint32_t samples = 0;
+    double weight = 0;
+  };
+  static constexpr size_t kMostKinds = 1 << 16;
+  // By place (the upper half of the first number), who asked for the memory there, and size.
+  const absl::flat_hash_map<std::pair<uint64_t, uint64_t>, Sampled>& sampled() const { return sampled_; }
+
   struct AtPlace {
     uint64_t events = 0;
     uint32_t last = 0;
-    uint32_t samples = 0;       // events that stand for others
-    double sampled_weight = 0;  // as many
   };
   const std::vector<AtPlace>& at_place() const { return at_place_; }
   uint32_t events() const { return event_; }
@@ -136,6 +140,7 @@ class LoopFinder {
   void Apply(const Meaning& meaning, Stream* thread);
   void AddTime(uint64_t tsc);
   void AddAnchor(uint64_t key, uint64_t bytes, double weight);
+  void AddSample(uint64_t key, uint64_t bytes, double weight);
   void AddThread(uint32_t place);
   void AddRound(uint32_t loop);
   void AddSoft(uint32_t loop);
@@ -152,6 +157,7 @@ class LoopFinder {
   std::vector<Ticks> rounds_;
   std::vector<uint64_t> softs_;
   absl::flat_hash_map<uint64_t, Anchor> anchors_;
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, Sampled> sampled_;
   absl::flat_hash_map<uint32_t, Threads> threads_;
   absl::flat_hash_map<uint64_t, Meaning> meanings_;
 };

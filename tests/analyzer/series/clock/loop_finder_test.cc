@@ -206,6 +206,34 @@ TEST_F(LoopFinderTest, ABlockOfEveryTenthRoundIsNotTakenForAllRounds) {
   EXPECT_FALSE(loop->has_all_rounds);
 }
 
+TEST_F(LoopFinderTest, SmallObjectsOfManySizesAtOnePlaceAreNoFurtherRounds) {
+  // Six small requests a round from one line, of which a few are recorded by chance.
+  for (int i = 0; i < 200; ++i) {
+    bytes_ = 40000, weight_ = 1;
+    Add({1, 3});
+    if (i % 20 != 0) continue;
+    bytes_ = 100 + 16 * (i / 20 % 6), weight_ = 700;
+    Add({3});
+  }
+  const auto loop = Choose(16384);
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_TRUE(loop->has_all_rounds);
+  EXPECT_EQ(loop->begins.size(), 200u);
+}
+
+TEST_F(LoopFinderTest, AHandfulOfSamplesSaysNothingAboutNumbers) {
+  for (int i = 0; i < 200; ++i) {
+    bytes_ = 40000, weight_ = 1;
+    Add({1, 3});
+    if (i % 50 != 0) continue;
+    bytes_ = 100, weight_ = 300;
+    Add({3});  // four, which stand for 1,200
+  }
+  const auto loop = Choose(16384);
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_TRUE(loop->has_all_rounds);
+}
+
 TEST_F(LoopFinderTest, BlocksOfChangingSizesMayBeTooSmallToBeRecorded) {
   for (int i = 0; i < 200; ++i) {
     bytes_ = 17000 + 100 * (i % 100);
