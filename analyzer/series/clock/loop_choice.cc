@@ -179,6 +179,8 @@ class Chooser {
     if (places_.loops()[one.loop].code == 0) {
       if (const Events* turns = InTurns(it->second)) return {*turns, IsLikely(one.loop, turns->size())};
     }
+    if (const Events* equal = EqualStacks(it->second, seen.size()))
+      return {*equal, IsLikely(one.loop, equal->size())};
     std::vector<const Events*> once = {&seen};  // a round, but for a round that was missed here and there
     std::vector<const Events*> varying;
     bool is_constant = false;
@@ -200,6 +202,24 @@ class Chooser {
     std::pair<Events, bool> rounds = RoundsOfAnchors(varying, seen);
     rounds.second = rounds.second && IsLikely(one.loop, rounds.first.size());
     return rounds;
+  }
+
+  // Two stacks or more that were met exactly as often, about as often as rounds were seen: their number is right, for a round may
+  // seem to begin twice where coroutines take turns or a sampled object lies at another place. The most frequent ones.
+  static const Events* EqualStacks(const std::vector<const Events*>& anchors, size_t seen) {
+    constexpr double kAbout = 0.05;
+    for (size_t i = 1; i < anchors.size(); ++i) {  // the most frequent first, and of equals the latest
+      const size_t number = anchors[i]->size();
+      if (number != anchors[i - 1]->size() || number < kFewestRounds) continue;
+      const double difference = std::abs(static_cast<double>(number) - static_cast<double>(seen));
+      if (difference > kAbout * static_cast<double>(seen)) continue;
+      const Events* first = anchors[i];
+      for (; i < anchors.size() && anchors[i]->size() == number; ++i) {
+        if (anchors[i]->front() < first->front()) first = anchors[i];
+      }
+      return first;
+    }
+    return nullptr;
   }
 
   // One of those whose number most others have; of equals the larger number, then the earlier events.

@@ -185,6 +185,19 @@ TEST_F(LoopFinderTest, AStackThatTheFirstRoundsReachedElsewhereIsNotTheirNumber)
   EXPECT_EQ(loop->begins.size(), 300u);
 }
 
+TEST_F(LoopFinderTest, StacksThatAreMetEquallyOftenAreTheRounds) {
+  for (int i = 0; i < 300; ++i) {
+    bytes_ = 40000, weight_ = 1;
+    Add({1, 3});
+    if (i % 30 != 0) continue;
+    bytes_ = 100, weight_ = 700;
+    Add({7});  // beneath the same call as the first, so that another round seems to begin
+  }
+  const auto loop = Choose(16384);
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_EQ(loop->begins.size(), 300u);
+}
+
 TEST_F(LoopFinderTest, ALoopOfSmallObjectsAloneIsThinned) {
   bytes_ = 100, weight_ = 5000;
   for (int i = 0; i < 100; ++i) Add({4, 5});
