@@ -55,7 +55,6 @@ PRELOAD = {
     "hooks/process_hooks": ("tests/e2e/processes_test.cc", RUN),
     "include/plateau/mark": ("tests/preload/torch/site_hook_test.py", RUN),
     "python/code_table": ("tests/preload/python/trap_test.py", "needs an interpreter: code_churn"),
-    "python/fingerprint": ("tests/preload/python/trap_test.py", "needs an interpreter: code_churn"),
     "python/frames": ("tests/preload/python/construct_test.py", "needs an interpreter"),
     "python/holders/garbage_cycle": ("tests/preload/python/holders/holders_test.py", "needs an interpreter: garbage"),
     "python/holders/graph_walk": ("tests/preload/python/holders/class_name_test.cc", "the walk itself needs torch: tests/field/holders"),
