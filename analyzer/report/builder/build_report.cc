@@ -148,6 +148,7 @@ class ReportBuilder {
     NameWhatWorkersKeep(headlines_, &headline);
     RefuseAllClear(unread_, &headline);
     if (headline.is_worker) headline.words.sentence += WhichWorker(headlines_, chosen);
+    headline.words.sentence += WhoElseGrows(headlines_, chosen);
     if (const std::string ranks = RanksInWords(std::move(ranks_)); !ranks.empty()) {
       absl::StrAppend(&headline.words.sentence, " ", ranks);
     }

@@ -134,6 +134,18 @@ void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessH
   sentence += '.';
 }
 
+std::string WhoElseGrows(const std::vector<ProcessHeadline>& headlines, size_t chosen) {
+  const ProcessHeadline& speaker = headlines[chosen];
+  if (speaker.is_worker || speaker.site.empty() || !verdict::GrowsWithoutEnd(speaker.verdict.headline.kind))
+    return "";
+  const auto alike = absl::c_count_if(headlines, [&speaker](const ProcessHeadline& p) {
+    return p.site == speaker.site && verdict::GrowsWithoutEnd(p.verdict.headline.kind);
+  });
+  if (alike < 2) return "";
+  return absl::StrCat(" ", alike, " of ", headlines.size(),
+                      " processes grow at this line; the rate is that of process ", speaker.header.pid, ".");
+}
+
 size_t TitleProcess(const std::vector<ProcessHeadline>& headlines, size_t chosen) {
   if (!headlines[chosen].is_worker) return chosen;
   size_t served = 0;

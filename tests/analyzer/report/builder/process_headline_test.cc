@@ -43,5 +43,19 @@ TEST(ProcessHeadlineTest, AWorkerWithoutATrainerIsTitledByTheFirstProcess) {
   EXPECT_EQ(TitleProcess({Of(0), Of(20, true)}, 1), 0u);
 }
 
+TEST(ProcessHeadlineTest, WorkersOfAServerThatGrowAtOneLineAreCounted) {
+  std::vector<ProcessHeadline> server = {Of(0), Of(200), Of(200), Of(200)};
+  for (size_t i = 1; i < server.size(); ++i) {
+    server[i].verdict.headline.kind = verdict::VerdictKind::kUnboundedGrowth;
+    server[i].site = "handle at serve.py:5";
+    server[i].header.pid = static_cast<uint32_t>(100 + i);
+  }
+  EXPECT_EQ(WhoElseGrows(server, 2), " 3 of 4 processes grow at this line; the rate is that of process 102.");
+  server[1].site = server[3].site = "log at serve.py:9";
+  EXPECT_EQ(WhoElseGrows(server, 2), "");
+  server[2].verdict.headline.kind = verdict::VerdictKind::kSteady;
+  EXPECT_EQ(WhoElseGrows(server, 2), "");
+}
+
 }  // namespace
 }  // namespace plateau::report
