@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
@@ -109,7 +110,10 @@ Verdict WithoutSteps(const RunContext& run, const Verdict& by_time) {
   verdict.evidence.post_models.clear();
   verdict.evidence.sites_growth_bytes_per_step.reset();
   verdict.evidence.resident_growth_bytes_per_step.reset();
-  if (GrowsWithoutEnd(by_time.kind)) {
+  // In its first seconds the heap of every program grows around what it loads and compiles.
+  const double seconds = run.seconds_per_step.value_or(0) * static_cast<double>(run.steps);
+  const bool is_start = by_time.evidence.slack_bytes.has_value() && seconds > 0 && seconds < kHolesSeconds;
+  if (GrowsWithoutEnd(by_time.kind) && !is_start) {
     verdict.kind = VerdictKind::kUnboundedGrowth;
     verdict.reason = Reason::kNone;
     verdict.why = "it grew to the end, by a clock that counts no steps";

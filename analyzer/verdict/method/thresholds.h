@@ -213,7 +213,8 @@ inline constexpr int kUnboundedRounds = 40;          // rounds seen ...
 inline constexpr double kUnboundedBirths = 30;       // ... and objects that stay, before it is called
 inline constexpr double kUnboundedStairs = 12;       // jumps at equal distances, each of them seen
 inline constexpr double kUnboundedMaterial = 0.005;  // of the reference, by a clock that counts no steps
-inline constexpr double kUnboundedLastThird = 0.8;   // the last third keeps this share of the first at least
+inline constexpr double kHolesSeconds = 10;  // of work, before holes of the heap are growth by such a clock
+inline constexpr double kUnboundedLastThird = 0.8;  // the last third keeps this share of the first at least
 inline constexpr double kReplacedFalls = 0.1;  // steps in which the level of a replaced object falls, at most
 inline constexpr double kReplacedThird =
     0.45;  // of an even rise: what each third of the run rises by at least

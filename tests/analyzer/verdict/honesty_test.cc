@@ -14,6 +14,7 @@
 #include "analyzer/verdict/cases/case_file.h"
 #include "analyzer/verdict/process_classifier.h"
 #include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/time_story.h"
 
 namespace plateau::verdict {
 namespace {
@@ -280,6 +281,22 @@ TEST(HonestyTest, WithoutStepsGrowthThatWasSeenToTheEndIsHeadlinedBelowTwoPercen
   EXPECT_EQ(run.Headline().kind, VerdictKind::kUnboundedGrowth);
   run.sites[1].retained_bytes = 1 * kMiB;  // 0.4 % of the peak
   EXPECT_NE(run.Headline().kind, VerdictKind::kUnboundedGrowth);
+}
+
+TEST(HonestyTest, WithoutStepsHolesOfTheFirstSecondsAreNoGrowth) {
+  series::RunContext run;
+  run.steps = 100;
+  run.unit = series::StepUnit::kBytePart;
+  run.seconds_per_step = 0.03;
+  Verdict holes;
+  holes.kind = VerdictKind::kUnboundedGrowth;
+  holes.evidence.slack_bytes = 30 * kMiB;
+  EXPECT_EQ(WithoutSteps(run, holes).kind, VerdictKind::kInconclusive);
+  run.seconds_per_step = 0.5;
+  EXPECT_EQ(WithoutSteps(run, holes).kind, VerdictKind::kUnboundedGrowth);
+  run.seconds_per_step = 0.03;
+  holes.evidence.slack_bytes.reset();  // a line that keeps
+  EXPECT_EQ(WithoutSteps(run, holes).kind, VerdictKind::kUnboundedGrowth);
 }
 
 TEST(HonestyTest, WhatStayedIsNotCalledNoRetention) {
