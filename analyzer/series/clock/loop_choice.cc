@@ -208,11 +208,19 @@ class Chooser {
   // seem to begin twice where coroutines take turns or a sampled object lies at another place. The most frequent ones.
   static const Events* EqualStacks(const std::vector<const Events*>& anchors, size_t seen) {
     constexpr double kAbout = 0.05;
+    constexpr double kSeveral = 1.9;               // in each round
     for (size_t i = 1; i < anchors.size(); ++i) {  // the most frequent first, and of equals the latest
       const size_t number = anchors[i]->size();
       if (number != anchors[i - 1]->size() || number < kFewestRounds) continue;
       const double difference = std::abs(static_cast<double>(number) - static_cast<double>(seen));
       if (difference > kAbout * static_cast<double>(seen)) continue;
+      // One that was met somewhat more often is met in rounds that these are not in.
+      const auto is_in_more_rounds = [number](const Events* one) {
+        return one->size() > number &&
+               static_cast<double>(one->size()) < kSeveral * static_cast<double>(number);
+      };
+      if (std::any_of(anchors.begin(), anchors.begin() + static_cast<ptrdiff_t>(i), is_in_more_rounds))
+        return nullptr;
       const Events* first = anchors[i];
       for (; i < anchors.size() && anchors[i]->size() == number; ++i) {
         if (anchors[i]->front() < first->front()) first = anchors[i];

@@ -198,6 +198,16 @@ TEST_F(LoopFinderTest, StacksThatAreMetEquallyOftenAreTheRounds) {
   EXPECT_EQ(loop->begins.size(), 300u);
 }
 
+TEST_F(LoopFinderTest, StacksOfABranchAreNotTheRounds) {
+  for (int i = 0; i < 350; ++i) {
+    Add({1});
+    if (i % 7 != 0) Add({2, 3});  // once each in six of seven rounds
+  }
+  const auto loop = Choose(16384);
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_FALSE(loop->has_all_rounds && loop->begins.size() < 345);
+}
+
 TEST_F(LoopFinderTest, ALoopOfSmallObjectsAloneIsThinned) {
   bytes_ = 100, weight_ = 5000;
   for (int i = 0; i < 100; ++i) Add({4, 5});
