@@ -156,6 +156,10 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   input.not_covered = NotCovered(trace.definitions);
   input.reservations = memory.regions.sites();
   input.holdings = holders.sites;
+  for (const series::PinningSite& pin : memory.holes.sites) {
+    if (pin.site >= input.hole_bytes.size()) input.hole_bytes.resize(pin.site + 1);
+    input.hole_bytes[pin.site] += pin.hole_bytes;
+  }
   input.started_threads = ThreadsByStarter(trace, sites, clock);
   input.site_info.resize(memory.series->site_count());
   SiteDescriber describer(sites, memory, rows, &input.site_info);

@@ -32,6 +32,18 @@ uint32_t LibraryOf(uint32_t node, const replay::Definitions& definitions, replay
   return 0;
 }
 
+// Whether code of the module asked for what the stack allocated, before any line of Python did.
+bool IsBeneath(uint32_t node, uint32_t module, const replay::Definitions& definitions) {
+  for (; node != 0; node = definitions.nodes[node].parent) {
+    const uint32_t location = definitions.nodes[node].location;
+    if (location >= definitions.locations.size()) return false;
+    const replay::Location& place = definitions.locations[location];
+    if (place.kind == replay::Location::Kind::kPython) return false;
+    if (place.owner == module) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void LargeRegions::Add(const replay::LiveView& object) {
@@ -69,6 +81,7 @@ void LargeRegions::Finish(const replay::StackRows& rows, const replay::Definitio
     const auto [place, is_new] = of_module.try_emplace(module, libraries_.size());
     if (is_new) {
       LibraryMaps maps;
+      maps.module = module;
       maps.path = definitions.modules[module].path;
       maps.allocator.library = std::string(BaseName(maps.path));
       libraries_.push_back(std::move(maps));
@@ -95,6 +108,53 @@ void LargeRegions::Finish(const replay::StackRows& rows, const replay::Definitio
   std::stable_sort(libraries_.begin(), libraries_.end(), [](const LibraryMaps& a, const LibraryMaps& b) {
     return a.allocator.resident_bytes > b.allocator.resident_bytes;
   });
+}
+
+void LargeRegions::ChargeCallers(const replay::StackRows& rows, const replay::Definitions& definitions,
+                                 const series::SeriesAccumulator& series, replay::SiteTable* table) {
+  constexpr double kMostOfTheCalls = 0.5, kGrewInSteps = 0.1;
+  const bool any_grew = std::any_of(libraries_.begin(), libraries_.end(), [](const LibraryMaps& maps) {
+    return maps.allocator.grown_bytes > kGrewInSteps * maps.allocator.resident_bytes;
+  });
+  if (!any_grew) return;
+  // Of what a site allocated, the share of the steps.
+  absl::flat_hash_map<uint32_t, double> shares;
+  const auto share_of_steps = [&](uint32_t site) {
+    const auto [found, is_new] = shares.try_emplace(site, 0.0);
+    if (!is_new || site >= series.site_count()) return found->second;
+    series::SiteSeries of_site;
+    series.Load(site, &of_site);
+    double all = 0, in_steps = 0;
+    for (size_t k = 0; k < of_site.alloc_bytes.size(); ++k) {
+      all += of_site.alloc_bytes[k];
+      if (k > 0) in_steps += of_site.alloc_bytes[k];
+    }
+    return found->second = all > 0 ? in_steps / all : 0;
+  };
+  for (LibraryMaps& maps : libraries_) {
+    if (maps.allocator.grown_bytes <= kGrewInSteps * maps.allocator.resident_bytes) continue;
+    double all = 0;
+    absl::flat_hash_map<uint32_t, std::pair<double, uint32_t>> calls;  // by location: bytes, and a site of it
+    for (uint32_t number = 0; number < rows.size(); ++number) {
+      if (rows.pool(number) == replay::Pool::kMmap) continue;
+      const replay::StackRow row = rows[number];
+      if (row.alloc_bytes <= 0 || !IsBeneath(row.node, maps.module, definitions)) continue;
+      const double bytes = row.alloc_bytes * share_of_steps(row.site);
+      auto& [sum, site] = calls[table->sites()[row.site].location];
+      all += bytes;
+      sum += bytes;
+      site = row.site;
+    }
+    const auto most = std::max_element(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second.first, b.first) < std::pair(b.second.first, a.first);
+    });
+    if (most == calls.end() || most->second.first <= kMostOfTheCalls * all) continue;
+    for (const uint32_t site : maps.allocator.sites) {
+      if (!sites_[site].IsLibrarys() || table->sites()[site].location == most->first) continue;
+      table->ShowLike(site, most->second.second);
+      sites_[site].is_by_caller = true;
+    }
+  }
 }
 
 void NameAllocator(const std::vector<std::string>& functions, series::BundledAllocator* allocator) {

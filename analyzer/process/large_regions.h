@@ -18,6 +18,7 @@
 #include "analyzer/replay/definitions/site_table.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/series/large_regions.h"
+#include "analyzer/series/series_accumulator.h"
 
 namespace plateau::process {
 
@@ -29,6 +30,12 @@ class LargeRegions {
   void Finish(const replay::StackRows& rows, const replay::Definitions& definitions,
               replay::SiteTable* table);
 
+  // Maps of an allocator that grew during the steps are shown at the line that called its library most in them,
+  // where one line did: the maps were made when the library was first used, by whoever was first. After the series
+  // are finished.
+  void ChargeCallers(const replay::StackRows& rows, const replay::Definitions& definitions,
+                     const series::SeriesAccumulator& series, replay::SiteTable* table);
+
   // By site; a site without large regions may be missing at the end.
   const std::vector<series::SiteReservation>& sites() const { return sites_; }
 
@@ -36,6 +43,7 @@ class LargeRegions {
   struct LibraryMaps {
     series::BundledAllocator allocator;  // without a name, a remedy and a rate
     std::string path;
+    uint32_t module = 0;
     uint32_t node = 0;
     double largest_bytes = 0;  // in memory of what that stack mapped
   };

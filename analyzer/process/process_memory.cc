@@ -165,6 +165,7 @@ ProcessMemory ReplayMemory(const ProcessClock& clock, const std::vector<ForkedWo
   memory.device_summary->Finish();
   memory.copy_on_write = copies.Finish();
   FinishSeries(last_bucket, sites->count(), &memory);
+  memory.regions.ChargeCallers(memory.heap.stacks, trace->definitions, *memory.series, sites->table.get());
   return memory;
 }
 

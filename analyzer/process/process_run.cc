@@ -78,15 +78,29 @@ double LargestGap(const ProcessTrace& trace, const ProcessClock& clock, const Pr
   return MeanGap(trace, clock, gap);
 }
 
+// When the program began to exit, unless it worked on behind that, as one does that had an interpreter in it.
+uint64_t ExitTime(const replay::Definitions& definitions, const ProcessClock& clock) {
+  uint64_t exit = 0;
+  for (const replay::TimedMark& mark : definitions.marks) {
+    const bool is_exit = mark.kind == trace::MarkKind::kNote && mark.source == trace::MarkSource::kCppHook &&
+                         mark.name == "exit";
+    if (is_exit) exit = mark.tsc;
+  }
+  const bool is_behind_steps = exit != 0 && exit >= clock.steps.BucketEnd(clock.steps.last_bucket());
+  return is_behind_steps ? exit : UINT64_MAX;
+}
+
 std::vector<series::LedgerSample> SamplesOf(const ProcessTrace& trace, const ProcessClock& clock,
                                             const ProcessMemory& memory) {
   std::vector<series::LedgerSample> samples;
+  const uint64_t exit = ExitTime(trace.definitions, clock);
   for (size_t i = 0; i < trace.definitions.ledger.size(); ++i) {
     const replay::TimedLedger& reading = trace.definitions.ledger[i];
     const replay::LedgerLive& live = memory.heap.ledger[i];
     const uint32_t bucket = clock.steps.BucketOf(reading.tsc);
     series::LedgerSample s;
     s.time_seconds = trace.Seconds(reading.tsc);
+    s.is_of_exit = reading.tsc > exit;
     s.step = std::min(bucket, clock.steps.last_bucket());
     s.rss_anon = LedgerValue(reading, LedgerField::kRssAnonBytes);
     s.rss_file = LedgerValue(reading, LedgerField::kRssFileBytes);

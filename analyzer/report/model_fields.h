@@ -65,14 +65,15 @@ struct FieldsOf<Forecast> {
 
 template <>
 struct FieldsOf<Verdict> {
-  static constexpr auto kAll = std::tuple(
-      Field{"verdict", &Verdict::name}, Field{"reason", &Verdict::reason},
-      Field{"sentence", &Verdict::sentence}, Field{"why", &Verdict::why}, Field{"numbers", &Verdict::numbers},
-      Field{"outcome", &Verdict::outcome}, Field{"forecasts", &Verdict::forecasts},
-      Field{"detectable_bytes_per_step", &Verdict::detectable_bytes_per_step},
-      Field{"needs_steps", &Verdict::needs_steps}, Field{"limit_bytes", &Verdict::limit_bytes},
-      Field{"held_by", &Verdict::held_by}, Field{"limit_source", &Verdict::limit_source},
-      Field{"next_steps", &Verdict::next_steps});
+  static constexpr auto kAll =
+      std::tuple(Field{"verdict", &Verdict::name}, Field{"reason", &Verdict::reason},
+                 Field{"sentence", &Verdict::sentence}, Field{"site", &Verdict::site},
+                 Field{"why", &Verdict::why}, Field{"numbers", &Verdict::numbers},
+                 Field{"outcome", &Verdict::outcome}, Field{"forecasts", &Verdict::forecasts},
+                 Field{"detectable_bytes_per_step", &Verdict::detectable_bytes_per_step},
+                 Field{"needs_steps", &Verdict::needs_steps}, Field{"limit_bytes", &Verdict::limit_bytes},
+                 Field{"held_by", &Verdict::held_by}, Field{"limit_source", &Verdict::limit_source},
+                 Field{"next_steps", &Verdict::next_steps});
 };
 
 template <>

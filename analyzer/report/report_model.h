@@ -94,6 +94,7 @@ struct Verdict {
   std::string name = "inconclusive";  // design vocabulary, lower snake case
   std::string reason;            // fixed reason of an inconclusive verdict: "first_pass", "too_short", ...
   std::string sentence;          // plain words with the numbers filled in
+  std::string site;              // the title of the site that it is about; empty when it is about none
   std::vector<std::string> why;  // what made it, one line each
   std::vector<EvidenceNumber> numbers;
   std::string outcome;  // "oom_either_way", "safe_in_this_run", ... or empty

@@ -22,6 +22,9 @@ struct SiteReservation {
   double grown_bytes = 0;      // all that was born at the site during the steps and is alive
   double unbounded_bytes = 0;  // of arrived_bytes: in maps that a library made, which makes others too
 
+  bool is_by_caller =
+      false;  // the site is not the one that made the maps, but the one that calls the library
+
   double room_bytes() const { return reserved_bytes - resident_bytes; }
   static constexpr double kNearlyAll = 0.9;
   // Whether the growth of the site is the filling of what is reserved already.

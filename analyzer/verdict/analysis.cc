@@ -246,6 +246,11 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
     ForecastHeadline(pool.run, verdict.resident, verdict.headline);
     Explain(pool.run, &verdict.headline);
     if (!pool.run.CountsSteps()) {
+      if (verdict.headline_site && *verdict.headline_site < pool.sites.size()) {
+        const size_t site = pool.sites[*verdict.headline_site];
+        if (site < input.site_info.size())
+          verdict.headline.evidence.largest_kept = input.site_info[site].name;
+      }
       verdict.headline = WithoutSteps(pool.run, verdict.headline);
       verdict.components.clear();
       verdict.components.push_back({.kind = verdict.headline.kind});
@@ -273,18 +278,29 @@ double KeptByWorker(const ProcessWeight& process) {
 bool IsWorthNaming(double kept_bytes) { return kept_bytes >= kWorthNamingBytes; }
 
 size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
-  constexpr double kNotSmall = 0.1;  // of the largest process
+  constexpr double kNotSmall = 0.1;               // of the largest process
+  constexpr double kToTheEnd = 0.9, kHalf = 0.5;  // of the recording's time
   bool is_training = false;
-  double largest = 0;
+  double largest = 0, begin = 0, end = 0;
   double kept_by_workers = 0;
   for (const ProcessWeight& p : processes) {
     is_training |= p.steps > 0;
-    largest = std::max(largest, p.peak_bytes);
+    begin = &p == processes.data() ? p.begin_seconds : std::min(begin, p.begin_seconds);
+    end = std::max(end, p.end_seconds);
     kept_by_workers += KeptByWorker(p);
+  }
+  const auto is_past = [&](const ProcessWeight& p) {
+    if (p.was_replaced && p.steps <= 0) return true;
+    if (p.steps > 0 || p.end_seconds >= begin + kToTheEnd * (end - begin)) return false;
+    return is_training || p.end_seconds - p.begin_seconds < kHalf * (end - begin);
+  };
+  for (const ProcessWeight& p : processes) {
+    if (!is_past(p)) largest = std::max(largest, p.peak_bytes);
   }
   const bool workers_keep_much = kept_by_workers > kProcessMaterial * largest;
   const auto counts = [&](const ProcessWeight& p) {
     const bool is_large = p.peak_bytes >= kNotSmall * largest;
+    if (is_past(p)) return false;
     if (p.steps > 0 && !p.is_worker) return true;
     if (!is_training) return is_large;
     const Verdict& headline = p.verdict->headline;

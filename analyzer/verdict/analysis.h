@@ -50,6 +50,7 @@ struct AnalysisInput {
   std::vector<series::SiteTraits> site_traits;        // empty, or one per site
   std::vector<series::SiteHolding> holdings;          // empty, or one per site
   std::vector<series::SiteReservation> reservations;  // of the first sites; the others have none
+  std::vector<double> hole_bytes;  // of the heap's holes, by site; empty where nobody looked
 
   std::vector<series::LedgerSample> ledger;   // of the host; empty when no ledger was recorded
   std::vector<PoolCurve> pools;               // pinned, device, shared; sites say which they belong to
@@ -97,7 +98,10 @@ struct ProcessWeight {
   const ProcessVerdict* verdict;
   double steps;  // training steps; 0 for launchers, shells and workers that ended before the training did
   double peak_bytes;
-  bool is_worker = false;  // the steps are those of the process that forked it
+  bool is_worker = false;    // the steps are those of the process that forked it
+  double begin_seconds = 0;  // when it was recorded; both 0: not known
+  double end_seconds = 0;
+  bool was_replaced = false;  // by another program, which exec gave its process
 };
 
 // What a worker that still serves the training has kept and keeps: a cache, what its warm-up left.
@@ -108,7 +112,9 @@ bool IsWorthNaming(double kept_bytes);
 // Which of several processes of a recording has the verdict to headline: the most severe of those that train;
 // a process that does not train counts only when none does, or when it grows without bound and is not small.
 // A worker of the training counts when it grows without bound, is not small, or keeps something and all workers together
-// keep a material share of what the largest process holds. Among equals the one with more
+// keep a material share of what the largest process holds. What ended well before the recording did has nothing to
+// say of it when it does not train: beside a training always, else when it was there for less than half of the time (a
+// compiler, a shell); what a program was before exec never has. Among equals the one with more
 // steps, then the larger one, then the earlier one.
 size_t HeadlineProcess(const std::vector<ProcessWeight>& processes);
 

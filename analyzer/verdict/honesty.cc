@@ -88,6 +88,14 @@ AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& f
         std::max(result.detectable_bytes_per_step, facts.unexplained.slope.high);
   }
   Verdict instead;
+  if (!std::isfinite(result.detectable_bytes_per_step)) {
+    result.detectable_bytes_per_step = 0;
+    result.instead =
+        Inconclusive(instead, Reason::kFewSamples,
+                     "nothing was seen to grow, but resident memory was read too seldom for an all-clear",
+                     static_cast<double>(facts.steps));
+    return result;
+  }
   const OverheadFact& process = facts.anonymous;
   const bool process_grows =
       process.growth == Growth::kGrowing && process.slope.low > result.detectable_bytes_per_step;
@@ -123,17 +131,19 @@ bool NoSiteExplains(double growth_of_sites, double gap_rate) {
 }
 
 std::optional<size_t> WhoPinsTheHeap(std::span<const SiteFinding> sites) {
-  double all = 0;
+  double all = 0, open = 0;
   std::optional<size_t> most;
+  const auto weight = [&](size_t i) { return std::pair(sites[i].hole_bytes, sites[i].kept_in_steps_bytes); };
   for (size_t i = 0; i < sites.size(); ++i) {
     const Verdict& verdict = sites[i].verdict;
     if (IsAllClear(verdict.kind)) continue;  // what it holds is in flight
     all += sites[i].kept_in_steps_bytes;
     const bool may_go_on = IsOpen(verdict) || IsLeak(verdict.kind);
-    if (!may_go_on || verdict.reason == Reason::kRecentStop) continue;
-    if (!most || sites[i].kept_in_steps_bytes > sites[*most].kept_in_steps_bytes) most = i;
+    if (!may_go_on || verdict.reason == Reason::kRecentStop || sites[i].kept_in_steps_bytes <= 0) continue;
+    open += sites[i].kept_in_steps_bytes;
+    if (!most || weight(i) > weight(*most)) most = i;
   }
-  if (!most || sites[*most].kept_in_steps_bytes <= kPinningShare * all) return std::nullopt;
+  if (!most || open <= kPinningShare * all) return std::nullopt;
   return most;
 }
 

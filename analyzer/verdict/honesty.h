@@ -31,6 +31,7 @@ struct SiteFinding {
   double retained_bytes = 0;       // survivors old enough to count
   Estimate growth_bytes_per_step;  // what it keeps lately, whatever its verdict
   double kept_in_steps_bytes = 0;  // all survivors born in the steps, young ones too
+  double hole_bytes = 0;           // of the heap's holes: what its blocks hold; 0 where nobody looked
 };
 
 // A part of the process that is no site: how it moves, and how much it is now.
@@ -111,8 +112,9 @@ std::optional<Verdict> JudgeUnexplained(const OverheadFact& unexplained, double 
 double GrowthOfSites(std::span<const SiteFinding> sites);
 bool NoSiteExplains(double growth_of_sites, double gap_rate);
 
-// Rule 4: the site whose blocks explain why holes stay in the heap, if there is one: of what was born in the
-// steps and is kept it has most, and nothing says that it has stopped.
+// Rule 4: the site whose blocks explain why holes stay in the heap, if there is one. Sites of which nothing says that
+// they have stopped must have most of what was born in the steps and is kept; of them it is the one whose blocks hold
+// the largest holes, or, where nobody looked at the heap's pages, that keeps most.
 std::optional<size_t> WhoPinsTheHeap(std::span<const SiteFinding> sites);
 
 }  // namespace plateau::verdict

@@ -34,9 +34,13 @@ LateSlope LateSlopeOf(Values step, Values bytes, double material) {
   const size_t third = LateBegin(step, 1.0 / 3);
   late.slope = RobustSlope(step.subspan(third), bytes.subspan(third));
   const double gain = late.slope.value * (step.back() - step[third]);
-  const size_t last = LateBegin(step, 2.0 / 3);
-  const Slope last_third = RobustSlope(step.subspan(last), bytes.subspan(last));
-  const bool ending = last_third.high < kStillGrowingShare * late.slope.value;
+  const auto slope_behind = [&](double share) {
+    const size_t begin = LateBegin(step, share);
+    return RobustSlope(step.subspan(begin), bytes.subspan(begin));
+  };
+  // The end of a growth in jumps shows in the last quarter alone, which has too few of them for an upper bound.
+  const bool ending = slope_behind(2.0 / 3).high < kStillGrowingShare * late.slope.value ||
+                      slope_behind(3.0 / 4).value < kStillGrowingShare * late.slope.value;
   late.grows = late.slope.low > 0 && gain > material && !ending;
   return late;
 }

@@ -168,9 +168,13 @@ bool RemainsKept(VerdictKind kind) {
 }
 
 double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict) {
-  // What turns over at a level is kept as a whole, though each object dies.
-  if (verdict.kind == VerdictKind::kWarmupComplete && verdict.evidence.mean_life_steps)
+  // What turns over at a level is kept as a whole, though each object dies, and so is what is replaced.
+  if ((verdict.kind == VerdictKind::kWarmupComplete && verdict.evidence.mean_life_steps) ||
+      verdict.evidence.replaced_bytes)
     return verdict.evidence.retained_bytes.value_or(0);
+  // Nothing is old enough to count, and yet the level reaches new highs.
+  if (verdict.reason == Reason::kNothingOldEnough && verdict.evidence.live_bytes)
+    return std::max(0.0, *verdict.evidence.live_bytes);
   const int64_t horizon =
       std::max<int64_t>(1, static_cast<int64_t>(verdict.evidence.maturity_steps.value_or(1)));
   const int64_t mature = std::max<int64_t>(1, site.buckets() - horizon);
@@ -223,7 +227,9 @@ ProcessVerdict DecideHeadline(std::span<const SiteFinding> sites, const Measured
   AddSites(sites, facts, candidates);
   AddWorkers(measured, candidates);
   AddGap(sites, facts, candidates);
-  if (facts.outside.growth == Growth::kGrowing) {
+  // Files come into memory in jumps: what is not sure to within a factor of ten is no growth outside the heap.
+  if (facts.outside.growth == Growth::kGrowing &&
+      facts.outside.slope.low > kSureShare * facts.outside.slope.value) {
     candidates.push_back(OfProcess(facts.outside.slope.value,
                                    GrowingOverhead(VerdictKind::kUntracedGrowth, facts.outside.slope,
                                                    "resident memory grows outside the allocator"),

@@ -41,6 +41,7 @@ void JudgeReservedFill(const series::SiteReservation& reservation, const Estimat
     verdict->needs_samples.reset();
     verdict->why = "pages of an allocator that a library brought along";
     verdict->evidence.untraced_kind = "allocator";
+    verdict->evidence.is_by_caller = reservation.is_by_caller;
     verdict->evidence.objects_per_step.reset();
     return;
   }

@@ -96,7 +96,9 @@ std::string Steady(const Verdict& v) {
   if (e.from_log_only) return "No growth." + SeenText(v);
   std::string out = "No retention.";
   if (e.retained_bytes && *e.retained_bytes > 0 && !e.maturity_steps) {  // of a process: what sites have kept
-    out = e.sites_growth_bytes_per_step ? "Nothing material grows. " : "Nothing grows. ";
+    out = "Nothing grows. ";
+    if (e.sites_growth_bytes_per_step && v.detectable_bytes_per_step)
+      out = "Nothing grows by more than " + RateText(*v.detectable_bytes_per_step) + ". ";
     out += BytesText(*e.retained_bytes) + " stay";
     if (!e.largest_kept.empty()) out += ", most of it at " + e.largest_kept;
     out += ".";
@@ -267,9 +269,9 @@ std::string UnboundedGrowth(const RunContext& run, const Verdict& v) {
   if (e.untraced_kind == "allocator") {
     return "Grows by " + rate +
            " inside an allocator that a library brought along, and nothing has ended it. Its blocks are not "
-           "traced: the line shown is the one whose work mapped the memory, which lines keep it is not "
-           "known." +
-           LimitText(run, v);
+           "traced: the line shown is the one " +
+           (e.is_by_caller ? "that calls the library most while it grows" : "whose work mapped the memory") +
+           ", which lines keep it is not known." + LimitText(run, v);
   }
   std::string out = "Grows by " + rate;
   const double steps = static_cast<double>(run.steps * run.bucket_steps);

@@ -128,6 +128,7 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
     JudgeHolding(input_.holdings[site], *series, width, pool.run, &out.verdict, &out.growth_bytes_per_step);
   }
   Explain(pool.run, &out.verdict);
+  if (site < input_.hole_bytes.size()) finding.hole_bytes = input_.hole_bytes[site];
   finding.verdict = out.verdict;
   finding.growth_bytes_per_step = out.growth_bytes_per_step;
   pool.findings[place.finding] = std::move(finding);
@@ -138,7 +139,7 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
 }
 
 std::vector<LedgerSample> WithoutTeardown(std::vector<LedgerSample> ledger, double last_step) {
-  while (!ledger.empty() && ledger.back().step > last_step) ledger.pop_back();
+  while (!ledger.empty() && (ledger.back().step > last_step || ledger.back().is_of_exit)) ledger.pop_back();
   const auto live = [](const LedgerSample& sample) { return sample.live + sample.mapped_live; };
   while (ledger.size() > 4 && ledger.back().step >= last_step &&
          live(ledger.back()) < 0.75 * live(ledger[ledger.size() - 2])) {

@@ -49,6 +49,7 @@ std::string StoryOfTime(const RunContext& run, const Verdict& v) {
   if (v.rate_bytes_per_step && v.rate_bytes_per_step->value > 0) {
     out += ", by " + BytesText(v.rate_bytes_per_step->value / slice_seconds) + "/s";
   }
+  if (!v.evidence.largest_kept.empty()) out += ", at " + v.evidence.largest_kept;
   return out + ".";
 }
 
@@ -72,6 +73,7 @@ std::string GrowthByTime(const RunContext& run, const Verdict& v) {
   const double slice_seconds = run.seconds_per_step.value_or(0);
   const double rate = v.rate_bytes_per_step ? v.rate_bytes_per_step->value : 0;
   std::string out = "Grew to the end of the run";
+  if (!v.evidence.largest_kept.empty()) out += " at " + v.evidence.largest_kept;
   if (slice_seconds > 0 && rate > 0) out += ", by " + BytesText(rate / slice_seconds) + "/s";
   if (run.allocated_bytes_per_step > 0 && rate > 0) {
     constexpr double kGiB = 1024.0 * 1024 * 1024;

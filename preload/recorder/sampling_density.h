@@ -64,7 +64,8 @@ class SamplingDensity {
     const uint64_t kept = points << density >> most_;
     const uint64_t begin = begin_.load(std::memory_order_relaxed);
     const uint64_t elapsed = now > begin ? now - begin : 0;  // clocks of processors differ a little
-    if (kept <= kMostKept && elapsed < ticks_per_second / kWindowsPerSecond) [[likely]]
+    if (kept <= kMostKept && points <= kMostPoints && elapsed < ticks_per_second / kWindowsPerSecond)
+        [[likely]]
       return false;
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
     const double seconds =
@@ -79,6 +80,7 @@ class SamplingDensity {
 
  private:
   static constexpr uint64_t kMostKept = 40;
+  static constexpr uint64_t kMostPoints = 80;
   static constexpr uint64_t kWindowsPerSecond = 10;
   static constexpr double kLeastSeconds = 1e-4;
   static constexpr double kHorizonSeconds = 1;   // for which the account must last

@@ -60,14 +60,28 @@ const std::vector<Frame>& FrameNames::Of(uint32_t location) {
   return named_[location] = Name(location);
 }
 
+// A decorated function begins at its first decorator, and code that a compiler put in place of its own has no other
+// line: the one with its name says more.
+int FrameNames::BehindDecorators(const std::string& file, int first_line, int line) {
+  constexpr int kMostDecorators = 16;
+  if (line != first_line) return line;
+  for (int i = 0; i < kMostDecorators; ++i) {
+    const std::string text = source_.Line(file, line + i);
+    if (absl::StartsWith(text, "def ") || absl::StartsWith(text, "async def ")) return line + i;
+    if (i == 0 && !absl::StartsWith(text, "@")) break;
+  }
+  return line;
+}
+
 std::vector<Frame> FrameNames::Name(uint32_t location) {
   using Kind = replay::Location::Kind;
   if (location >= definitions_.locations.size()) return {{.function = "[unknown frame]"}};
   const replay::Location& where = definitions_.locations[location];
   if (where.kind == Kind::kPython && where.owner < definitions_.codes.size()) {
     const replay::CodeObject& code = definitions_.codes[where.owner];
-    const int line = symbols::PythonLine(code.python_version, static_cast<int>(code.first_line),
-                                         code.line_table, static_cast<uint32_t>(where.offset));
+    int line = symbols::PythonLine(code.python_version, static_cast<int>(code.first_line), code.line_table,
+                                   static_cast<uint32_t>(where.offset));
+    line = BehindDecorators(FileSystemName(code.file), static_cast<int>(code.first_line), line);
     return {{.function = code.name.empty() ? "<code>" : code.name,
              .file = cells_.Title(FileSystemName(code.file)),
              .line = line,

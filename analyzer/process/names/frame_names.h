@@ -13,6 +13,7 @@
 #include "analyzer/process/names/notebook_cells.h"
 #include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/symbols/frame.h"
+#include "analyzer/symbols/source_text.h"
 #include "analyzer/symbols/symbolizer.h"
 
 namespace plateau::process {
@@ -37,11 +38,13 @@ class FrameNames {
   const NotebookCells& cells() const { return cells_; }
 
  private:
+  int BehindDecorators(const std::string& file, int first_line, int line);
   std::vector<Frame> Name(uint32_t location);
 
   const replay::Definitions& definitions_;
   symbols::Symbolizer& symbolizer_;
   NotebookCells cells_;
+  symbols::SourceText source_;
   absl::flat_hash_map<uint32_t, std::vector<Frame>> named_;
 };
 

@@ -69,6 +69,11 @@ class SiteTable {
   // The node whose frame is the site of a stack, without making a site of it.
   uint32_t SiteNode(uint32_t node);
   const std::vector<SiteKey>& sites() const { return sites_; }
+  // From now on a site is shown at the line of another one.
+  void ShowLike(uint32_t site, uint32_t other) {
+    sites_[site].node = sites_[other].node;
+    sites_[site].location = sites_[other].location;
+  }
 
   // What a location is to the user.
   enum class Owner : uint8_t { kUser, kPython, kMainProgram, kLibrary, kRuntime };

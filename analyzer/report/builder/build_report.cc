@@ -91,6 +91,8 @@ class ReportBuilder {
       start_seconds_ = static_cast<double>(process.trace.reader->header().start_realtime_ns) * 1e-9;
     model_.processes.push_back(FactsOf(process, start_seconds_));
     headlines_.push_back(HeadlineOf(process));
+    headlines_.back().begin_seconds = model_.processes.back().start_seconds;
+    headlines_.back().end_seconds = model_.processes.back().end_seconds;
     AddRank(process);
     AddRefusals(process);
     rows_.Add(process, headlines_.size() - 1);

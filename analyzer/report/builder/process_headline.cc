@@ -21,7 +21,10 @@ ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
   ProcessHeadline h;
   h.verdict = process.verdicts.process;
   h.words = ToReport(process.verdicts.process.headline, process.run.context);
-  if (const auto site = process.verdicts.process.headline_site) h.site = process.SiteName(*site);
+  if (const auto site = process.verdicts.process.headline_site) {
+    h.site = process.SiteName(*site);
+    h.words.site = h.site;
+  }
   h.steps = StepsOf(process.clock.steps);
   h.peak_bytes = process.memory.heap.peak_bytes;
   h.is_worker = process.clock.is_of_parent;
@@ -83,7 +86,15 @@ verdict::ProcessWeight WeightOf(const ProcessHeadline& headline) {
 
 size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines) {
   std::vector<verdict::ProcessWeight> processes;
-  for (const ProcessHeadline& candidate : headlines) processes.push_back(WeightOf(candidate));
+  for (const ProcessHeadline& candidate : headlines) {
+    verdict::ProcessWeight weight = WeightOf(candidate);
+    weight.begin_seconds = candidate.begin_seconds;
+    weight.end_seconds = candidate.end_seconds;
+    weight.was_replaced = absl::c_any_of(headlines, [&candidate](const ProcessHeadline& other) {
+      return other.header.pid == candidate.header.pid && other.begin_seconds > candidate.begin_seconds;
+    });
+    processes.push_back(weight);
+  }
   return verdict::HeadlineProcess(processes);
 }
 

@@ -35,6 +35,8 @@ struct ProcessHeadline {
   std::string site;  // the name of the headline's site, if it has one
   bool is_worker = false;
   bool ended_before_parent = false;
+  double begin_seconds = 0;  // from the start of the recording
+  double end_seconds = 0;
   std::string command;
   std::string ending;
   trace::FileHeader header;

@@ -168,21 +168,31 @@ class Card {
     }
   }
 
-  // Sites that made the verdict first, then as the model has them: by retained bytes, without steps by growth; what
-  // importing modules took comes last, because nobody can do much about it.
+  // The site that the verdict is about first, then those that have the same verdict, then, while growth is what it is
+  // about, what grows; else as the model has them: by retained bytes, without steps by growth. What importing modules
+  // took comes last, because nobody can do much about it.
   std::vector<const Site*> MostTelling() const {
     std::vector<const Site*> sites;
     for (const Site& site : model_.sites) sites.push_back(&site);
     const verdict::Tone headline = verdict::ToneOf(model_.verdict.name);
+    const bool is_open = headline == verdict::Tone::kOpen;
     auto rank = [&](const Site& site) {
+      if (!model_.verdict.site.empty() && site.site == model_.verdict.site && site.retained_bytes > 0)
+        return 0;
+      if (is_open) return site.growth_bytes_per_step > 0 ? 2 : site.is_import ? 4 : 3;
       const bool made_it = model_.verdict.name != "steady" && site.verdict == model_.verdict.name;
-      if (made_it && (headline > verdict::Tone::kFine || site.retained_bytes > 0)) return 0;
-      if (site.is_import) return 3;
-      return headline == verdict::Tone::kGrows && verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ? 1
-                                                                                                         : 2;
+      if (made_it && (headline > verdict::Tone::kFine || site.retained_bytes > 0)) return 1;
+      if (site.is_import) return 4;
+      const bool grows =
+          verdict::ToneOf(site.verdict) == verdict::Tone::kGrows || site.growth_bytes_per_step > 0;
+      return headline == verdict::Tone::kGrows && grows ? 2 : 3;
     };
-    std::stable_sort(sites.begin(), sites.end(),
-                     [&](const Site* a, const Site* b) { return rank(*a) < rank(*b); });
+    std::stable_sort(sites.begin(), sites.end(), [&](const Site* a, const Site* b) {
+      const int rank_a = rank(*a), rank_b = rank(*b);
+      // Under an undecided headline what grows most may be what decides it.
+      if (rank_a == 2 && rank_b == 2 && is_open) return a->growth_bytes_per_step > b->growth_bytes_per_step;
+      return rank_a < rank_b;
+    });
     return sites;
   }
 

@@ -56,6 +56,13 @@ class SiteJudge {
   Verdict JudgeAfterFirstPass(const RetentionState& full, int pass_end, Verdict base);
   Verdict JudgeDuringFirstPass(const RetentionState& full, int pass_end, int needed, Verdict base);
   bool OnsetIsSure(const RetentionState& full) const;
+  bool HasStoppedWithYoungOnes(RetentionState* full);
+  Verdict JudgeStopped(const RetentionState& full, Verdict base);
+  Verdict UnlessLevel(Verdict verdict) const;
+  void SetHorizon(int horizon) {
+    horizon_ = horizon;
+    mature_ = steps_ - horizon;
+  }
   std::optional<RetentionState> TailAboveDecay(const RetentionState& full, int from) const;
 
   Verdict Leak(const RetentionState& state, Verdict base, std::string component = "") const;
@@ -93,9 +100,9 @@ Verdict SiteJudge::Judge() {
   } else if (maturity.kind == Maturity::Kind::kTurnover) {
     verdict = JudgeTurnover(site_, steps_);
   } else {
-    horizon_ = maturity.horizon;
-    mature_ = steps_ - horizon_;
-    verdict = maturity.kind == Maturity::Kind::kNothing ? JudgeNothingRetained() : JudgeRetained();
+    SetHorizon(maturity.horizon);
+    verdict =
+        maturity.kind == Maturity::Kind::kNothing ? JudgeNothingRetained() : UnlessLevel(JudgeRetained());
     verdict.evidence.maturity_steps = horizon_;
     verdict.evidence.mature_steps = mature_;
     if (!verdict.evidence.retained_bytes) verdict.evidence.retained_bytes = Sum(Window().bytes);
@@ -158,11 +165,42 @@ std::optional<Verdict> SiteJudge::JudgeFilled(const std::vector<double>& live) c
               "it filled up, and objects die since as fast as they are born");
 }
 
+// What was born lately stays, and yet the level has not risen lately: old objects make room for new ones. The
+// end of growth is where the level was reached.
+Verdict SiteJudge::UnlessLevel(Verdict verdict) const {
+  const bool goes_on = GrowsWithoutEnd(verdict.kind) || verdict.kind == VerdictKind::kInconclusive;
+  if (!goes_on || !verdict.rate_bytes_per_step || verdict.kind == VerdictKind::kStaircase) return verdict;
+  const std::vector<double> live = site_.LiveBytes();
+  const size_t begin = live.size() - live.size() / 3;
+  std::vector<double> step, level;
+  for (size_t k = std::max<size_t>(begin, 3); k < live.size(); ++k) {
+    step.push_back(static_cast<double>(k));
+    level.push_back(std::min({live[k - 2], live[k - 1], live[k]}));
+  }
+  if (level.size() < kMinSlopeSamples) return verdict;
+  if (RobustSlope(step, level).high >= kLevelRise * verdict.rate_bytes_per_step->value) return verdict;
+  const double now = Mean(level) - live[0];
+  Verdict base;
+  base.evidence = verdict.evidence;
+  base.evidence.live_bytes = now;
+  const std::optional<int> filled = FilledBy(live, now, steps_);
+  if (!filled) {
+    return Inconclusive(std::move(base), Reason::kNothingOldEnough,
+                        "its level has not risen lately, and its objects live about as long as the run",
+                        steps_);
+  }
+  base.by_step = *filled;
+  base.evidence.retained_bytes = now;
+  return With(std::move(base), VerdictKind::kWarmupComplete,
+              "it filled up, and its level has not risen since");
+}
+
 Verdict SiteJudge::JudgeNothingRetained() {
   Verdict base;
   const std::vector<double> live = site_.LiveBytes();
   if (std::optional<Verdict> replaced = JudgeReplaced(site_, run_)) return *std::move(replaced);
   if (ReachesNewHighs(live)) {
+    base.evidence.live_bytes = live.back() - live[0];
     return Inconclusive(base, Reason::kNothingOldEnough,
                         "the live level still reaches new highs and nothing is old enough yet", steps_);
   }
@@ -283,6 +321,21 @@ std::optional<RetentionState> SiteJudge::TailAboveDecay(const RetentionState& fu
   return std::nullopt;
 }
 
+// Births that are too young to count can only make the end look fuller than it is: where even with them nothing has
+// been kept for long, the growth has stopped. A long horizon hides such an end.
+bool SiteJudge::HasStoppedWithYoungOnes(RetentionState* full) {
+  if (full->state == Retention::kZero || full->state == Retention::kStopped || horizon_ <= 1) return false;
+  const int horizon = horizon_;
+  SetHorizon(1);
+  RetentionState with_young = JudgeRetention(Window(), floor_);
+  if (with_young.state != Retention::kStopped) {
+    SetHorizon(horizon);
+    return false;
+  }
+  *full = std::move(with_young);
+  return true;
+}
+
 Verdict SiteJudge::JudgeRetained() {
   Verdict base;
   const SurvivorWindow window = Window();
@@ -309,7 +362,8 @@ Verdict SiteJudge::JudgeRetained() {
     }
     return *std::move(events);
   }
-  const RetentionState full = JudgeRetention(window, floor_);
+  RetentionState full = JudgeRetention(window, floor_);
+  if (HasStoppedWithYoungOnes(&full)) return JudgeStopped(full, std::move(base));
   base.evidence.models = full.Scores();
   if (full.events > 0) base.evidence.silent_steps = full.silent_steps;
   const int pass_end = epoch_ > 0 ? static_cast<int>(std::ceil(epoch_)) + 1 : 0;
@@ -323,6 +377,21 @@ Verdict SiteJudge::JudgeRetained() {
                         epoch_);
   }
   return JudgeDuringFirstPass(full, pass_end, needed, std::move(base));
+}
+
+Verdict SiteJudge::JudgeStopped(const RetentionState& full, Verdict base) {
+  base.evidence.models = full.Scores();
+  base.evidence.silent_steps = full.silent_steps;
+  const SurvivorWindow window = Window();
+  if (epoch_ > 0 && mature_ > std::ceil(epoch_) + 1) {
+    Verdict verdict = FillOrWarmup(window, full, run_);
+    verdict.evidence.models = base.evidence.models;
+    verdict.evidence.silent_steps = base.evidence.silent_steps;
+    return verdict;
+  }
+  base.by_step = full.last_step;
+  base.evidence.fill_like = LooksLikeFill(window.bytes, full.last_step);
+  return With(base, VerdictKind::kWarmupComplete, "nothing has been retained for a while");
 }
 
 Verdict SiteJudge::JudgeAfterFirstPass(const RetentionState& full, int pass_end, Verdict base) {

@@ -202,6 +202,8 @@ inline constexpr double kWorthNamingBytes = 64
 inline constexpr double kResidentLeads =
     1.1;  // resident growth this much above the traced one makes the forecast
 
+inline constexpr double kSureShare = 0.1;  // of the rate: the lower bound of growth outside the allocator
+
 // Honesty rules.
 inline constexpr int kAllClearSteps = 40;  // fewer show no growth that a cache or a warm-up could not make
 inline constexpr double kExplainedShare = 0.1;  // of a gap's growth: less, and the sites do not explain it
@@ -209,6 +211,8 @@ inline constexpr double kUnexplainedMaterial = 0.01;  // rise of unexplained mem
 inline constexpr double kPinningShare = 0.5;  // of what stays of the steps: a site with more pins the heap
 
 // Growth without a known pass over data.
+inline constexpr double kLevelRise =
+    0.3;  // of the rate of what stays: a level that surely rises by less is reached
 inline constexpr int kUnboundedRounds = 40;          // rounds seen ...
 inline constexpr double kUnboundedBirths = 30;       // ... and objects that stay, before it is called
 inline constexpr double kUnboundedStairs = 12;       // jumps at equal distances, each of them seen

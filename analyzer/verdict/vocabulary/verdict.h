@@ -128,6 +128,7 @@ struct Evidence {
   std::optional<bool> fill_like;        // linear and abrupt, though no epoch length is known
   std::optional<bool> complete;         // a cache fill that has seen all of the data
   bool loss_limited = false;            // survivors are explained by lost free events
+  bool is_by_caller = false;            // of a library's allocator: the site calls it while it grows
   bool from_log_only = false;           // judged from one memory curve, no call sites
   std::vector<ModelScore> models;       // best first
   std::vector<ModelScore> post_models;  // the same, on births after the first pass

@@ -311,6 +311,42 @@ TEST(AnalysisTest, CachesOfSmallWorkersCountByWhatTheyKeepTogether) {
   EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&fill, 0, 2e7, true}, {&fill, 0, 2e7, true}}), 0u);
 }
 
+TEST(AnalysisTest, AHelperThatIsGoneSaysNothingOfTheRecording) {
+  ProcessVerdict steady, grows;
+  steady.headline.kind = VerdictKind::kSteady;
+  grows.headline.kind = VerdictKind::kUnboundedGrowth;
+  const ProcessWeight training{&steady, 100, 1e9, false, 0, 90};
+  // A compiler that ran beside the training, and one that ran to its end.
+  EXPECT_EQ(HeadlineProcess({training, {&grows, 0, 5e8, false, 5, 60}}), 0u);
+  EXPECT_EQ(HeadlineProcess({training, {&grows, 0, 5e8, false, 5, 89}}), 1u);
+  // Without a training: what was there for most of the time counts, and what came and went does not.
+  EXPECT_EQ(HeadlineProcess({{&steady, 0, 1e8, false, 0, 90}, {&grows, 0, 5e8, false, 5, 30}}), 0u);
+  EXPECT_EQ(HeadlineProcess({{&steady, 0, 1e8, false, 80, 90}, {&grows, 0, 5e8, false, 0, 78}}), 1u);
+  // A wrapper that became the program.
+  ProcessWeight wrapper{&grows, 0, 5e8, false, 0, 40};
+  wrapper.was_replaced = true;
+  EXPECT_EQ(HeadlineProcess({wrapper, {&steady, 0, 1e8, false, 40, 70}}), 1u);
+}
+
+TEST(AnalysisTest, ReadingsOfTheExitAreNotJudged) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.AddOrdinaryTraining();
+  run.Analyse();
+  // What the program takes while it ends, in the last step's bucket.
+  for (int i = 0; i < 300; ++i) {
+    series::LedgerSample sample = run.input.ledger.back();
+    sample.rss_anon += 4 * kMiB;
+    sample.is_of_exit = true;
+    run.input.ledger.push_back(sample);
+  }
+  const Analysis analysis = RunAnalysis(run.input);
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSteady) << analysis.process.headline.sentence;
+  for (series::LedgerSample& sample : run.input.ledger) sample.is_of_exit = false;
+  const Analysis judged = RunAnalysis(run.input);
+  EXPECT_NE(judged.process.resident.value, analysis.process.resident.value);
+}
+
 // The same straight growth, judged with and without what is known of its blocks.
 TEST(AnalysisTest, PagesOfOneReservationAreAFillThatEndsAtItsSize) {
   series::SeriesAccumulator accumulator;

@@ -365,6 +365,32 @@ TEST(HonestyTest, BlocksThatStayAreTheHeadlineAndTheirHolesTheMechanism) {
   EXPECT_THAT(run.Headline().sentence, HasSubstr("blocks that stay hold the heap open"));
 }
 
+TEST(HonestyTest, OfSeveralLinesTheOneWithTheLargestHolesIsNamed) {
+  const auto keeping = [](double kept, double holes, VerdictKind kind) {
+    SiteFinding site;
+    site.verdict.kind = kind;
+    site.kept_in_steps_bytes = kept;
+    site.hole_bytes = holes;
+    return site;
+  };
+  std::vector<SiteFinding> sites = {keeping(2 * kMiB, 0, VerdictKind::kInconclusive),
+                                    keeping(1 * kMiB, 0, VerdictKind::kInconclusive)};
+  EXPECT_EQ(WhoPinsTheHeap(sites), 0u) << "nobody looked at the pages";
+  sites[0].hole_bytes = 5 * kMiB;
+  sites[1].hole_bytes = 40 * kMiB;
+  EXPECT_EQ(WhoPinsTheHeap(sites), 1u);
+  // What has stopped keeps most: then nobody is blamed.
+  sites.push_back(keeping(30 * kMiB, 50 * kMiB, VerdictKind::kWarmupComplete));
+  EXPECT_EQ(WhoPinsTheHeap(sites), std::nullopt);
+}
+
+TEST(HonestyTest, APromiseIsFinite) {
+  OneSite run;
+  run.measured.facts.unexplained = {.slope = {0, -INFINITY, INFINITY, INFINITY}, .known = true};
+  EXPECT_EQ(run.Headline().reason, Reason::kFewSamples);
+  EXPECT_THAT(run.Headline().sentence, HasSubstr("read too seldom"));
+}
+
 TEST(HonestyTest, SitesThatKeepATenthOfTheHolesAreNotSaidToKeepNothing) {
   OneSite run;
   run.measured.facts.gap = {.growth = Growth::kGrowing,

@@ -132,7 +132,8 @@ TEST_F(HypothesesTest, WithoutStepsGrowthIsToldAndNoRatePerStep) {
   analysis = run.Analyse();
   EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kUnboundedGrowth);
   EXPECT_THAT(analysis.process.headline.sentence,
-              testing::StartsWith("Grew to the end of the run, by 4.00 MiB/s, and nothing has ended it."));
+              testing::StartsWith(
+                  "Grew to the end of the run at import torch, by 4.00 MiB/s, and nothing has ended it."));
   EXPECT_FALSE(analysis.process.headline.rate_bytes_per_step.has_value());
   EXPECT_EQ(analysis.sites[loading].verdict.kind, VerdictKind::kUnboundedGrowth);
   EXPECT_FALSE(analysis.sites[loading].verdict.rate_bytes_per_step.has_value());

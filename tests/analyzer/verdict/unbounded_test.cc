@@ -76,6 +76,50 @@ TEST(UnboundedGrowth, GrowthToTheEndWithoutAPassIsCalledByItsName) {
   EXPECT_DOUBLE_EQ(*verdict.evidence.entries, 200);
 }
 
+// Each step has a birth; an object dies when `capacity` others were born after it, in bursts of `burst`.
+series::SiteSeries Evicting(int steps, int capacity, int burst) {
+  series::SiteSeries site(static_cast<size_t>(steps));
+  int dead = 0;
+  for (int step = 1; step <= steps; ++step) {
+    site.alloc_bytes[step] = kEntry;
+    site.alloc_count[step] = 1;
+    if (step - dead < capacity + burst) continue;
+    for (; dead < step - capacity; ++dead) {
+      site.free_bytes[step] += kEntry;
+      site.free_count[step] += 1;
+      const int age = series::AgeBucket(static_cast<uint64_t>(step - dead - 1));
+      site.death_bytes[age] += kEntry;
+      site.death_count[age] += 1;
+    }
+  }
+  for (int birth = dead + 1; birth <= steps; ++birth)
+    site.surv_bytes[birth] = kEntry, site.surv_count[birth] = 1;
+  return site;
+}
+
+TEST(UnboundedGrowth, ALevelThatIsReachedIsNoGrowthWhateverItsObjectsDo) {
+  for (const int capacity : {150, 220, 300}) {
+    const Verdict verdict = ClassifySite(Evicting(500, capacity, 10), RunOf(500));
+    EXPECT_FALSE(GrowsWithoutEnd(verdict.kind)) << capacity << ": " << VerdictName(verdict.kind);
+  }
+}
+
+TEST(UnboundedGrowth, AFillThatEndedIsCompleteThoughFewObjectsThatDieLateMakeTheHorizonLong) {
+  // 480 of 700 steps fill a cache; a temporary object of the same line lives for 200 steps now and then.
+  std::vector<double> births(700, 0);
+  std::fill(births.begin(), births.begin() + 480, 1.0);
+  series::SiteSeries site = Keeping(births);
+  for (int step = 1; step < 480; step += 20) {
+    site.alloc_bytes[step] += kEntry;
+    site.free_bytes[step + 200] += kEntry;
+    site.death_bytes[series::AgeBucket(200)] += kEntry;
+    site.death_count[series::AgeBucket(200)] += 1;
+  }
+  const Verdict verdict = ClassifySite(site, RunOf(700));
+  EXPECT_EQ(verdict.kind, VerdictKind::kWarmupComplete) << verdict.why;
+  EXPECT_NEAR(*verdict.by_step, 480, 10);
+}
+
 TEST(UnboundedGrowth, FewRoundsAreTooFew) {
   const Verdict verdict = ClassifySite(Keeping(std::vector<double>(39, 1)), RunOf(39));
   EXPECT_EQ(verdict.kind, VerdictKind::kInconclusive);

@@ -44,6 +44,27 @@ TEST(CardTest, LeakCardNamesTheLineTheRateAndTheDate) {
   EXPECT_THAT(card, HasSubstr("█"));
 }
 
+TEST(CardTest, TheSiteOfTheVerdictComesFirstThenWhatGrows) {
+  ReportModel model;
+  model.verdict.name = "inconclusive";
+  model.verdict.site = "train.py:9 in keep";
+  const auto add = [&model](const char* name, int64_t bytes, double growth) {
+    Site& site = model.sites.emplace_back();
+    site.site = name;
+    site.retained_bytes = bytes;
+    site.growth_bytes_per_step = growth;
+    site.verdict = growth > 0 ? "inconclusive" : "steady";
+  };
+  add("train.py:1 in load", 900'000, 0);
+  add("train.py:5 in slow", 50'000, 10);
+  add("train.py:6 in fast", 20'000, 500);
+  add("train.py:9 in keep", 10'000, 100);
+  const std::string card = WriteCard(model);
+  EXPECT_LT(card.find("train.py:9"), card.find("train.py:6"));
+  EXPECT_LT(card.find("train.py:6"), card.find("train.py:5"));
+  EXPECT_LT(card.find("train.py:5"), card.find("train.py:1"));
+}
+
 TEST(CardTest, InconclusiveCardSaysWhatDecides) {
   const std::string card = WriteCard(InconclusiveModel());
   EXPECT_THAT(card, HasSubstr("INCONCLUSIVE"));
