@@ -63,7 +63,7 @@ TraceIdentity IdentityFrom(const InfoOf& info) {
   who.attempt = Number(info, {"env:TORCHELASTIC_RESTART_COUNT"}).value_or(0) +
                 Number(info, {"env:SLURM_RESTART_COUNT"}).value_or(0);
   for (const char* key : {"job", "job:job"}) {
-    if (const std::string job = info(key); !job.empty()) who.job = job;
+    if (who.job.empty()) who.job = info(key);
   }
   who.host = info("host");
   who.pod = info("pod");
