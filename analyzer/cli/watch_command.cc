@@ -16,6 +16,7 @@
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/launch/launch.h"
 #include "analyzer/cli/load_report.h"
+#include "analyzer/cli/metrics/metrics_watch.h"
 #include "analyzer/cli/terminal_view.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/report/site_listing.h"
@@ -85,6 +86,15 @@ absl::StatusOr<int> RunWatch(const Arguments& arguments) {
     recordings.push_back(directory);
   }
   if (recordings.empty()) return absl::InvalidArgumentError("watch needs a RECORDING, or --pid");
+  if (arguments.Has("metrics")) {
+    const auto is_running = [&] {
+      const absl::StatusOr<reader::Recording> recording = reader::OpenRecording(recordings);
+      return recording.ok() && recording->IsRunning() && !arguments.Has("once");
+    };
+    PLATEAU_RETURN_IF_ERROR(WatchMetrics({[&] { return LoadReport(recordings, options); }, is_running},
+                                         arguments.Value("metrics"), interval));
+    return kExitOk;
+  }
   const bool color = WantsColor(STDOUT_FILENO);
   const auto screen = [&](const report::ReportModel& model) {
     return Screen(model, color, Columns(STDOUT_FILENO), top);
@@ -135,12 +145,19 @@ const Command& WatchCommand() {
             .default_value = "2"},
            {.name = "top", .letter = 'n', .value = "N", .help = "Sites to show.", .default_value = "8"},
            {.name = "once", .help = "Draw once and end."},
+           {.name = "metrics",
+            .value = "FILE|ADDR:PORT",
+            .help = "Instead of drawing, write OpenMetrics to a file, or serve them at "
+                    "http://ADDR:PORT/metrics until the "
+                    "run ends; `:PORT` is this machine only.",
+            .default_value = "a screen"},
            {.name = "pid",
             .letter = 'p',
             .value = "PID",
             .help = "Attach to this process and show what it does from now on; q detaches."}}),
       .examples = {{"plateau watch plateau-train-*/", "in a second terminal while the run goes on"},
-                   {"plateau watch --pid 4711", "a program that was started without Plateau"}},
+                   {"plateau watch --pid 4711", "a program that was started without Plateau"},
+                   {"plateau watch rec/ --metrics :9464", "for Prometheus, docs/fleet.md"}},
       .run = RunWatch};
   return command;
 }

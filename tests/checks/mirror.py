@@ -128,6 +128,7 @@ ANALYZER = {
     "base/status_macros": ("tests/analyzer/reader/trace_reader_test.cc", INNER),
     "base/whole_number": ("tests/analyzer/process/row_digest_test.cc", INNER),
     "base/zeroed_array": ("tests/analyzer/replay/definitions/stack_nodes_test.cc", INNER),
+    "cli/metrics/metrics_watch": ("tests/e2e/metrics_test.py", "reads recordings of real runs"),
     "cli/columns_export": ("tests/e2e/columns_test.py", "reads recordings of real runs"),
     "report/columns/thrift_writer": ("tests/analyzer/report/columns/parquet_file_test.cc", INNER),
     "report/rank_report": ("tests/analyzer/report/builder/rank_reports_test.cc", DATA),

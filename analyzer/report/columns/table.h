@@ -79,9 +79,6 @@ class Table {
   size_t rows_ = 0;
 };
 
-// The text with U+FFFD in place of every byte that is no part of valid UTF-8.
-std::string ValidUtf8(std::string text);
-
 }  // namespace plateau::report
 
 #endif  // PLATEAU_ANALYZER_REPORT_COLUMNS_TABLE_H_

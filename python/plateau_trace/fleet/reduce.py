@@ -6,6 +6,8 @@ TABLES = ("jobs", "ranks", "sites", "series", "ledger", "stacks", "frames", "ver
 # Views in the order in which they build on each other; each is a file of the same name.
 VIEWS = ("verdict_kinds", "last_ranks", "job_summary", "verdict_shares", "rank_sites", "odd_growth", "odd_sizes", "odd_endings", "odd_ranks",
          "odd_hosts", "odd_groups", "first_limit", "top_sites", "unsound", "history")
+# What many views build on is computed once.
+SHARED = ("last_ranks", "rank_sites", "odd_growth", "odd_sizes", "odd_ranks")
 # What a report is made of.
 RESULTS = ("job_summary", "verdict_shares", "odd_ranks", "odd_hosts", "odd_groups", "first_limit", "top_sites", "unsound", "history")
 
@@ -32,14 +34,14 @@ def duckdb_connection(folder, threads=None, memory_limit="1GB"):
     except ImportError:
         raise NoDuckDB('plateau fleet reduces tables with DuckDB, which is not installed: pip install "plateau-trace[fleet]"')
     database = duckdb.connect(config={"memory_limit": memory_limit, **({"threads": threads} if threads else {})})
+    database.execute("SET enable_progress_bar = false")  # it would be written between the lines of our own output
     for table in TABLES:
         files = os.path.join(folder, table, "**", "*.parquet").replace("'", "''")
         # Job and node stay texts, also where they look like numbers.
         database.execute("CREATE VIEW %s AS SELECT * FROM read_parquet('%s', hive_partitioning = true, hive_types_autocast = false, "
                          "union_by_name = true)" % (table, files))
     for view in VIEWS:
-        # What many views build on is computed once.
-        kind = "TEMP TABLE" if view in ("last_ranks", "rank_sites", "odd_growth", "odd_sizes", "odd_ranks") else "VIEW"
+        kind = "TEMP TABLE" if view in SHARED else "VIEW"
         database.execute("CREATE %s %s AS %s" % (kind, view, sql(view)))
     return database
 

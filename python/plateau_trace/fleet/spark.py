@@ -65,7 +65,10 @@ def results(spark, folder):
     finally:
         spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", before)
     for view in reduce.VIEWS:
-        spark.sql(reduce.sql(view)).createOrReplaceTempView(view)
+        data = spark.sql(reduce.sql(view))
+        if view in reduce.SHARED:
+            data = data.cache()
+        data.createOrReplaceTempView(view)
     found = {}
     for name in reduce.RESULTS:
         order = reduce.order_of(reduce.sql(name))
