@@ -16,12 +16,18 @@ constexpr size_t kNamedPrograms = 4;   // of the helpers; the others are counted
 constexpr double kShareOfRun = 0.05;   // a longer life is part of the job
 constexpr double kShareOfSize = 0.1;   // of the largest process
 constexpr double kShareOfKept = 0.01;  // of what the largest process retains
+constexpr size_t kCrowd = 32;          // among so many, what is small in any program is no matter
+constexpr int64_t kSmallSize = 16 << 20;
+constexpr int64_t kSmallKept = 1 << 20;
 
-bool IsHelper(const Process& p, double run_seconds, int64_t largest_rss, int64_t most_retained) {
+bool IsHelper(const Process& p, double run_seconds, int64_t largest_rss, int64_t most_retained,
+              bool is_crowd) {
+  const bool is_small = is_crowd && p.peak_rss_bytes < kSmallSize && p.retained_bytes < kSmallKept;
   return !p.rank.has_value() && p.growth_bytes_per_step == 0 &&
          p.end_seconds - p.start_seconds < kShareOfRun * run_seconds &&
-         static_cast<double>(p.peak_rss_bytes) < kShareOfSize * static_cast<double>(largest_rss) &&
-         static_cast<double>(p.retained_bytes) <= kShareOfKept * static_cast<double>(most_retained);
+         (is_small ||
+          (static_cast<double>(p.peak_rss_bytes) < kShareOfSize * static_cast<double>(largest_rss) &&
+           static_cast<double>(p.retained_bytes) <= kShareOfKept * static_cast<double>(most_retained)));
 }
 
 // "cc1plus 301, ld 296, git 15 and 3 others".
@@ -60,7 +66,7 @@ HelperProcesses FindHelpers(const ReportModel& model) {
   int64_t largest_helper = 0;
   for (size_t i = 0; i < model.processes.size(); ++i) {
     const Process& p = model.processes[i];
-    if (!IsHelper(p, run_seconds, largest_rss, most_retained)) continue;
+    if (!IsHelper(p, run_seconds, largest_rss, most_retained, model.processes.size() > kCrowd)) continue;
     out.is_helper[i] = true;
     ++helpers;
     ++programs[p.exe.substr(p.exe.rfind('/') + 1)];

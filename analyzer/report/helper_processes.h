@@ -2,7 +2,8 @@
 // processes shows them as one line, so that a job with a thousand of them still fits on a screen.
 //
 // A process is a helper when it trained nothing, has no rank, lived for less than a twentieth of the run, kept nothing
-// that matters, and was never a tenth as large as the largest process. Few processes are all shown. Pure.
+// that matters, and was never a tenth as large as the largest process. Few processes are all shown; among more
+// than 32, any of less than 16 MiB that kept less than 1 MiB is small enough. Pure.
 #ifndef PLATEAU_ANALYZER_REPORT_HELPER_PROCESSES_H_
 #define PLATEAU_ANALYZER_REPORT_HELPER_PROCESSES_H_
 

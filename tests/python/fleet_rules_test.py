@@ -11,7 +11,7 @@ EMPTY = dict.fromkeys(("job_summary", "verdict_shares", "odd_ranks", "odd_hosts"
 
 
 def job(name="a", ranks=8, world=8, verdict="steady", odd=(), unsound=()):
-    return dict(EMPTY, job_summary=[dict(job=name, ranks=ranks, world=world, nodes=1, earlier_attempts=0, steps=100, started_utc="2026-01-01T00:00:00Z")],
+    return dict(EMPTY, job_summary=[dict(job=name, ranks=ranks, world=world, nodes=1, earlier_attempts=0, killed_ranks=0, steps=100, started_utc="2026-01-01T00:00:00Z")],
                 verdict_shares=[dict(job=name, verdict=verdict, ranks=ranks, percent=100.0)], odd_ranks=list(odd), unsound=list(unsound))
 
 

@@ -113,11 +113,13 @@ class ReportBuilder {
   void AddRank(const process::ProcessAnalysis& process) {
     const Process& facts = model_.processes.back();
     const ProcessHeadline& headline = headlines_.back();
-    if (!facts.rank || facts.role != "main" || headline.is_worker || headline.steps.count == 0) return;
+    // Whom mp.spawn starts is a rank when torch.distributed told it so.
+    const bool has_own_number = facts.role == "main" || !process.trace.definitions.Info("job:rank").empty();
+    if (!facts.rank || !has_own_number || headline.is_worker || headline.steps.count == 0) return;
     const std::optional<size_t> site = headline.verdict.headline_site;
     const auto& rate = headline.verdict.headline.rate_bytes_per_step;
     ranks_.push_back({*facts.rank, facts.start_seconds, facts.verdict, site ? process.SiteName(*site) : "",
-                      rate ? rate->value : 0});
+                      rate ? rate->value : 0, IdentityOf(process.trace.definitions).group});
   }
 
   // Requests for device memory that were refused.

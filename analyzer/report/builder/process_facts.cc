@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/base/whole_number.h"
@@ -10,16 +9,6 @@
 
 namespace plateau::report {
 namespace {
-
-// RANK, then LOCAL_RANK and what MPI launchers set.
-std::optional<int> RankOf(const replay::Definitions& definitions) {
-  for (const char* key :
-       {"rank", "env:RANK", "env:LOCAL_RANK", "env:OMPI_COMM_WORLD_RANK", "env:SLURM_PROCID"}) {
-    int rank = 0;
-    if (absl::SimpleAtoi(definitions.Info(key), &rank)) return rank;
-  }
-  return std::nullopt;
-}
 
 // What its sites keep more with every step, as the sites say it: live memory itself goes up and down within a
 // step, and a line through few such readings says nothing.
@@ -32,6 +21,10 @@ double GrowthOnHost(const process::ProcessAnalysis& process) {
 }
 
 }  // namespace
+
+reader::TraceIdentity IdentityOf(const replay::Definitions& definitions) {
+  return reader::IdentityFrom([&definitions](const std::string& key) { return definitions.Info(key); });
+}
 
 std::string CommandOf(const replay::Definitions& definitions) {
   std::string command = definitions.Info("cmdline");
@@ -53,7 +46,7 @@ Process FactsOf(const process::ProcessAnalysis& process, double recording_start_
   out.parent_pid = header.parent_pid;
   out.role = process.trace.definitions.Info("role");
   if (out.role.empty()) out.role = "main";
-  out.rank = RankOf(process.trace.definitions);
+  out.rank = IdentityOf(process.trace.definitions).rank;
   out.exe = process.trace.definitions.Info("exe");
   out.command = CommandOf(process.trace.definitions);
   out.ending = EndingOf(process);

@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "analyzer/process/analyze_process.h"
+#include "analyzer/reader/trace_identity.h"
 #include "analyzer/report/report_model.h"
 
 namespace plateau::report {
 
 Process FactsOf(const process::ProcessAnalysis& process, double recording_start_seconds);
+// Its place in a job: rank, attempt, groups of parallelism.
+reader::TraceIdentity IdentityOf(const replay::Definitions& definitions);
 // "ended in order", "killed or still running", "exit 3", as far as the trace knows.
 std::string EndingOf(const process::ProcessAnalysis& process);
 // "/usr/bin/python3 train.py": the command line, its zero bytes made spaces.

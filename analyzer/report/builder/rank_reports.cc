@@ -22,10 +22,11 @@ using reader::RankSource;
 using reader::TraceIdentity;
 
 // Ranks when the processes in `launchers` are none, though they have a number.
-std::vector<std::optional<size_t>> Assign(const reader::ProcessTree& tree,
+std::vector<std::optional<size_t>> Assign(const reader::Recording& recording, const reader::ProcessTree& tree,
                                           const std::vector<TraceIdentity>& identities,
                                           const std::set<size_t>& launchers) {
   std::vector<std::optional<size_t>> rank_of(identities.size());
+  std::map<uint32_t, size_t> by_pid;
   for (size_t i = 0; i < identities.size(); ++i) {  // parents come before their children
     if (launchers.contains(i)) continue;
     const TraceIdentity& mine = identities[i];
@@ -36,7 +37,11 @@ std::vector<std::optional<size_t>> Assign(const reader::ProcessTree& tree,
     const bool is_inherited =
         above.has_value() && mine.rank_source <= identities[*above].rank_source &&
         (mine.rank == identities[*above].rank || mine.rank_source < identities[*above].rank_source);
-    if (!is_inherited) rank_of[i] = i;
+    if (is_inherited) continue;
+    // By exec a process becomes another program: `env`, a shell and the training are one attempt of one rank.
+    const auto [place, is_new] = by_pid.try_emplace(recording.traces[i].header.pid, i);
+    if (!is_new && identities[place->second].rank != mine.rank) place->second = i;
+    rank_of[i] = place->second;
   }
   return rank_of;
 }
@@ -54,7 +59,7 @@ std::set<size_t> LaunchersIn(const reader::ProcessTree& tree,
 }
 
 struct Part {
-  size_t root = 0;
+  size_t speaker = 0;  // the last program of the process that is the rank: it knows most of its place
   std::vector<size_t> traces;
 };
 
@@ -110,7 +115,7 @@ std::vector<std::optional<size_t>> RanksOf(const reader::Recording& recording,
   const reader::ProcessTree tree(recording);
   std::set<size_t> launchers;
   while (true) {  // ends, because each round finds a launcher or nothing
-    const auto rank_of = Assign(tree, identities, launchers);
+    const auto rank_of = Assign(recording, tree, identities, launchers);
     const std::set<size_t> found = LaunchersIn(tree, rank_of);
     if (found.empty()) return rank_of;
     launchers.insert(found.begin(), found.end());
@@ -136,8 +141,9 @@ RecordingReport BuildRankReports(const std::string& path, const BuildOptions& op
   for (size_t i = 0; i < rank_of.size(); ++i) {
     if (!rank_of[i]) continue;
     Part& part = by_root[*rank_of[i]];
-    part.root = *rank_of[i];
     part.traces.push_back(i);
+    if (recording->traces[i].header.pid == recording->traces[*rank_of[i]].header.pid && identities[i].rank)
+      part.speaker = i;
   }
   std::vector<Part> parts;
   for (auto& [root, part] : by_root) parts.push_back(std::move(part));
@@ -164,7 +170,7 @@ RecordingReport BuildRankReports(const std::string& path, const BuildOptions& op
   std::atomic<size_t> next{0};
   WorkOnThreads(threads, [&](size_t) {
     for (size_t i = next++; i < parts.size(); i = next++)
-      report.ranks[i] = Analyze(*recording, parts[i], identities[parts[i].root], one);
+      report.ranks[i] = Analyze(*recording, parts[i], identities[parts[i].speaker], one);
   });
   // Attempts that nobody counted are told apart by the order of their start.
   std::stable_sort(report.ranks.begin(), report.ranks.end(), [](const RankReport& a, const RankReport& b) {

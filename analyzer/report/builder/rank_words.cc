@@ -49,17 +49,19 @@ std::string Names(const std::vector<RankFacts>& ranks) {
 
 // " (64.0 KiB/step at data.py:57 in collate)": what made the verdict, where all of them name one line.
 std::string Cause(const std::vector<RankFacts>& ranks) {
+  const std::string group =
+      ranks.size() == 1 && !ranks[0].group.empty() ? absl::StrCat(", ", ranks[0].group) : std::string();
   const bool is_one_line =
       std::all_of(ranks.begin(), ranks.end(), [&](const RankFacts& r) { return r.site == ranks[0].site; });
   if (!is_one_line || ranks[0].site.empty()) return "";
   const auto [low, high] = std::minmax_element(
       ranks.begin(), ranks.end(),
       [](const RankFacts& a, const RankFacts& b) { return a.rate_bytes_per_step < b.rate_bytes_per_step; });
-  if (low->rate_bytes_per_step <= 0) return absl::StrCat(" (", ranks[0].site, ")");
+  if (low->rate_bytes_per_step <= 0) return absl::StrCat(" (", ranks[0].site, group, ")");
   const std::string rate = ranks.size() == 1 ? HumanRate(low->rate_bytes_per_step)
                                              : absl::StrCat(HumanRate(low->rate_bytes_per_step), " to ",
                                                             HumanRate(high->rate_bytes_per_step));
-  return absl::StrCat(" (", rate, " at ", ranks[0].site, ")");
+  return absl::StrCat(" (", rate, " at ", ranks[0].site, group, ")");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 //   "8 ranks: leak in rank 3 (64.0 KiB/step at data.py:57 in collate); steady in the other 7."
 //
+// One rank alone is named with its group of parallelism, where the environment or torch told it.
 // A rank is a process that trains under a number of its own. What it forks or spawns inherits that number and is a
 // worker, not a rank. When a launcher started a rank again, its last attempt speaks and the attempts are counted.
 // Pure.
@@ -20,6 +21,7 @@ struct RankFacts {
   std::string verdict;  // "slow_leak"
   std::string site;     // the line that made the verdict; may be empty
   double rate_bytes_per_step = 0;
+  std::string group;  // of parallelism, "dp=1/2 tp=0/2"; may be empty
 };
 
 // "" where fewer than two ranks are.

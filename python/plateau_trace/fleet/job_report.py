@@ -67,6 +67,8 @@ def _sentence(job):
                                   "; ".join(parts) if parts else "none could be judged")
     if job["ranks_missing"] > 0:
         head += " %d of the job's %d ranks have no recording." % (job["ranks_missing"], job["world"])
+    if job["killed_ranks"] > 0:
+        head += " %d of them did not end in order: killed, or on another machine and still running." % job["killed_ranks"]
     return head
 
 
@@ -77,7 +79,7 @@ def jobs_of(results):
         name = row["job"]
         odd = _of(results["odd_ranks"], name)
         job = {"job": name, "verdict": "", "sentence": "", "ranks": row["ranks"], "world": max(row["world"], row["ranks"]),
-               "ranks_missing": max(0, row["world"] - row["ranks"]), "nodes": row["nodes"], "earlier_attempts": row["earlier_attempts"],
+               "ranks_missing": max(0, row["world"] - row["ranks"]), "nodes": row["nodes"], "earlier_attempts": row["earlier_attempts"], "killed_ranks": row["killed_ranks"],
                "steps": row["steps"], "started_utc": row["started_utc"], "verdict_shares": _of(results["verdict_shares"], name),
                "odd_ranks_count": len({entry["rank"] for entry in odd}), "odd": _odd_in_words(odd), "odd_ranks": odd[:TOP_ODD],
                "odd_hosts": _of(results["odd_hosts"], name), "groups": _of(results["odd_groups"], name),
@@ -89,7 +91,7 @@ def jobs_of(results):
     # Recordings of which no rank is known belong to a job, too.
     for name in sorted({row["job"] for row in results["unsound"]} - {job["job"] for job in jobs}):
         jobs.append({"job": name, "verdict": "inconclusive", "sentence": "No rank of it could be read.", "ranks": 0, "world": 0, "ranks_missing": 0,
-                     "nodes": 0, "earlier_attempts": 0, "steps": 0, "started_utc": "", "verdict_shares": [], "odd_ranks_count": 0, "odd": [],
+                     "nodes": 0, "earlier_attempts": 0, "killed_ranks": 0, "steps": 0, "started_utc": "", "verdict_shares": [], "odd_ranks_count": 0, "odd": [],
                      "odd_ranks": [], "odd_hosts": [], "groups": [], "first_limit": None, "sites": [], "unsound": _of(results["unsound"], name)})
     changed = [row for row in results["history"]
                if row["median_before"] is not None and row["growing_ranks"] > 0 and row["median_growth"] > 1.5 * max(0, row["median_before"]) + 1024]

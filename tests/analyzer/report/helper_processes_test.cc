@@ -35,6 +35,16 @@ TEST(HelperProcessesTest, AThousandCompilersAreOneLine) {
   EXPECT_EQ(found.sentence, "999 helpers came and went (cc1plus 666, ld 333), none above 84.0 MiB.");
 }
 
+TEST(HelperProcessesTest, AThousandSmallProcessesOfAShellAreOneLine) {
+  ReportModel model = Job(999);
+  for (Process& process : model.processes) process.peak_rss_bytes = 3 << 20;  // the shell is no larger
+  model.processes[0].retained_bytes = 64 << 10;
+  for (size_t i = 1; i < model.processes.size(); ++i) model.processes[i].retained_bytes = 10 << 10;
+  const HelperProcesses found = FindHelpers(model);
+  EXPECT_FALSE(found.is_helper[0]);
+  EXPECT_EQ(std::count(found.is_helper.begin(), found.is_helper.end(), true), 999);
+}
+
 TEST(HelperProcessesTest, FewProcessesAreAllShown) {
   const HelperProcesses found = FindHelpers(Job(7));
   EXPECT_EQ(std::count(found.is_helper.begin(), found.is_helper.end(), true), 0);

@@ -28,7 +28,7 @@ def fill_cache(rank, arguments):
         kept.append(torch.ones(16 << 20))  # 64 MiB, once
 
 
-def train(rank, world, arguments, **rendezvous):
+def train(rank, arguments, rendezvous):
     dist.init_process_group("gloo", **rendezvous)
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -58,7 +58,13 @@ def options():
 
 
 def train_spawned(rank, world, arguments, store):
-    train(rank, world, arguments, init_method="file://" + store, rank=rank, world_size=world)
+    train(rank, arguments, dict(init_method="file://" + store, rank=rank, world_size=world))
+
+
+def train_under_mpi(arguments):
+    """mpirun, and accelerate on CPUs, which starts it, say the rank in variables of their own."""
+    rank, world = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+    train(rank, arguments, dict(init_method="tcp://127.0.0.1:29571", rank=rank, world_size=world))
 
 
 def main():
@@ -68,8 +74,10 @@ def main():
 
         with tempfile.TemporaryDirectory() as folder:
             torch.multiprocessing.spawn(train_spawned, (arguments.spawn, arguments, os.path.join(folder, "store")), arguments.spawn)
+    elif "RANK" in os.environ:
+        train(int(os.environ["RANK"]), arguments, {})
     else:
-        train(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), arguments)
+        train_under_mpi(arguments)
 
 
 if __name__ == "__main__":

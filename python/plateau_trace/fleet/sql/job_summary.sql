@@ -7,7 +7,8 @@ SELECT last_ranks.job AS job,
        min(started_utc) AS started_utc,
        max(steps) AS steps,
        min(CASE WHEN verdict <> '' THEN coalesce(severity, 2) END) AS worst_severity,
-       sum(CASE WHEN status <> 'ok' THEN 1 ELSE 0 END) AS unsound_ranks
+       sum(CASE WHEN status <> 'ok' THEN 1 ELSE 0 END) AS unsound_ranks,
+       sum(CASE WHEN status = 'ok' AND ending LIKE 'killed%' THEN 1 ELSE 0 END) AS killed_ranks
 FROM last_ranks LEFT JOIN verdict_kinds USING (verdict)
 GROUP BY last_ranks.job
 ORDER BY job

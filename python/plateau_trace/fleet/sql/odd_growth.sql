@@ -2,7 +2,8 @@
 -- can be odd: one sampled block more or less is no difference.
 --
 -- The bounds are of the distance from the median: six standard deviations (estimated by the median of the distances), a quarter of the median, and the
--- lower end of the rank's own interval has to be beyond them.
+-- lower end of the rank's own interval has to be beyond them. Where a site grows in at most half of the ranks, the usual rate is 0: of two ranks of which one
+-- grows, that one is odd.
 WITH measured AS (
   SELECT job, rank, node FROM last_ranks WHERE steps > 0 AND status IN ('ok', 'running')
 ), candidates AS (
@@ -16,9 +17,12 @@ WITH measured AS (
   LEFT JOIN rank_sites ON rank_sites.job = measured.job AND rank_sites.rank = measured.rank
                       AND rank_sites.site_key = candidates.site_key
 ), middles AS (
-  SELECT job, site_key, median(rate) AS middle, count(*) AS ranks FROM cells GROUP BY job, site_key
+  SELECT job, site_key, count(*) AS ranks,
+         CASE WHEN 2 * sum(CASE WHEN grows THEN 1 ELSE 0 END) <= count(*) THEN 0E0 ELSE median(rate) END AS middle,
+         CASE WHEN 2 * sum(CASE WHEN grows THEN 1 ELSE 0 END) <= count(*) THEN 0E0 ELSE 1E0 END AS weight
+  FROM cells GROUP BY job, site_key
 ), distances AS (
-  SELECT cells.job AS job, cells.site_key AS site_key, median(abs(rate - middle)) AS spread
+  SELECT cells.job AS job, cells.site_key AS site_key, max(weight) * median(abs(rate - middle)) AS spread
   FROM cells JOIN middles ON middles.job = cells.job AND middles.site_key = cells.site_key
   GROUP BY cells.job, cells.site_key
 )

@@ -57,6 +57,12 @@ TEST(RankReportsTest, ANumberThatTorchToldAProcessOfAnotherOneIsItsOwn) {
       ElementsAre(std::nullopt, Optional(1u), Optional(2u), Optional(1u)));
 }
 
+TEST(RankReportsTest, AProcessThatBecomesAnotherProgramIsOneRank) {
+  // env and a shell of pid 2 become the training, whose worker is 4; 3 is a helper of the shell
+  EXPECT_THAT(Ranks({{2, 1, 0}, {2, 1, 0}, {3, 2, 0}, {2, 1, 0}, {4, 2, 0}}),
+              ElementsAre(Optional(0u), Optional(0u), Optional(0u), Optional(0u), Optional(0u)));
+}
+
 TEST(RankReportsTest, WithoutNumbersThereAreNoRanks) {
   EXPECT_THAT(Ranks({{1, 0, std::nullopt}, {2, 1, std::nullopt}}), ElementsAre(std::nullopt, std::nullopt));
 }

@@ -39,6 +39,13 @@ TEST(RankWordsTest, TheWorstComesFirstAndTheRestLast) {
   EXPECT_EQ(RanksInWords(job), "6 ranks: leak in rank 4; cache fill in rank 1; steady in the other 4.");
 }
 
+TEST(RankWordsTest, OneOddRankIsNamedWithItsGroup) {
+  std::vector<RankFacts> job = Steady(4);
+  job[2] = {2, 1.0, "leak", "train.py:9", 1024, "dp=1/2 tp=0/2"};
+  EXPECT_EQ(RanksInWords(job),
+            "4 ranks: leak in rank 2 (1.00 KiB/step at train.py:9, dp=1/2 tp=0/2); steady in the other 3.");
+}
+
 TEST(RankWordsTest, ManyOddRanksAreCounted) {
   std::vector<RankFacts> job = Steady(16);
   for (int rank = 0; rank < 6; ++rank) job[rank].verdict = "inconclusive";
