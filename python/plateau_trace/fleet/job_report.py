@@ -38,7 +38,8 @@ def _odd_in_words(odd):
         worst = rows[0]
         others = rows[0]["ranks"] - len(rows)
         if kind == "grows":
-            usual = "the other %d do not grow there" % others if abs(worst["middle"]) < 1 else "the median rank by %s" % bytes_in_words(worst["middle"])
+            alone = "the other one does not grow there" if others == 1 else "the other %d do not grow there" % others
+            usual = alone if abs(worst["middle"]) < 1 else "the median rank by %s" % bytes_in_words(worst["middle"])
             sentences.append("%s %s by %s/step at %s; %s" % (names, "grows" if len(rows) == 1 else "grow", bytes_in_words(worst["value"]),
                                                           worst["site"], usual))
         elif kind == "holds more":
