@@ -86,10 +86,12 @@ def _repeat(item, warmup, repeats):
     for _ in range(warmup):
         item.obj(**arguments)
     gc.collect()
-    for _ in range(repeats):
+    for repeat in range(repeats):
         item.obj(**arguments)
         gc.collect()
         mark.step()
+        if repeat + 1 in (repeats // 2, repeats):
+            mark.holders()
 
 
 def _judge(item, plateau, max_growth, warmup, repeats):
@@ -116,7 +118,7 @@ def _record(item, plateau, recording, repeats):
                os.path.join(str(item.config.rootdir), item.nodeid)]
     if item.config.pluginmanager.get_plugin("plateau") is None:
         command[3:3] = ["-p", "plateau_trace.pytest_plugin"]
-    run = [plateau, "run", "--exact", "--python-alloc=exact", "--quiet", "--no-report", "--no-pack", "-o", recording, "--"]
+    run = [plateau, "run", "--exact-from=1", "--python-alloc=exact", "--quiet", "--no-report", "--no-pack", "-o", recording, "--"]
     done = subprocess.run(run + command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           cwd=str(item.config.invocation_params.dir))
     if done.returncode != 0:

@@ -67,6 +67,7 @@ def main():
         results, text = run(folder, PLATEAU_BIN=PLATEAU)
         assert results == EXPECTED, (results, text)
         assert "test_sample.py:9 test_leak" in text, text  # the line of the leak
+        assert re.search(r"test keeps \d+ objects? in `test_sample\.kept`", text), text  # and who keeps it
         assert "own failure" in text, text
         results, text = run(folder, PLATEAU_BIN="/nonexistent", PATH="/usr/bin:/bin")
         assert results["test_leak"] == "PASSED" and "unmeasured" in text, text
