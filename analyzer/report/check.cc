@@ -177,8 +177,8 @@ class Checker {
       return;
     }
     out.status = CheckStatus::kFailed;
-    if (!model_.verdict.sentence.empty())
-      absl::StrAppend(&out.message, ": ", Printable(model_.verdict.sentence));
+    if (!model_.verdict.summary.empty())
+      absl::StrAppend(&out.message, ": ", Printable(model_.verdict.summary), ".");
   }
 
   void MaxGrowth(const CheckRule& rule, const std::vector<const Site*>& sites, CheckOutcome& out) {

@@ -103,8 +103,8 @@ std::string WriteCheckJunit(const ReportModel& model, const CheckReport& report)
 std::string WriteCheckMarkdown(const ReportModel& model, const CheckReport& report) {
   std::string out =
       absl::StrCat("## Plateau: ", report.passed() ? "check passed" : "check failed", "\n\n**",
-                   verdict::VerdictTitle(model.verdict.name), ".** ", Cell(model.verdict.sentence), "\n\n",
-                   "| rule | result | why |\n|---|---|---|\n");
+                   verdict::VerdictTitle(model.verdict.name), ":** ", Cell(model.verdict.summary), ".\n\n",
+                   Cell(model.verdict.sentence), "\n\n", "| rule | result | why |\n|---|---|---|\n");
   for (const CheckOutcome& o : report.outcomes) {
     absl::StrAppend(&out, "| `", Cell(o.rule), "` | ",
                     o.status == CheckStatus::kFailed ? "**failed**" : StatusName(o.status), " | ",

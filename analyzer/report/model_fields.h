@@ -65,15 +65,15 @@ struct FieldsOf<Forecast> {
 
 template <>
 struct FieldsOf<Verdict> {
-  static constexpr auto kAll =
-      std::tuple(Field{"verdict", &Verdict::name}, Field{"reason", &Verdict::reason},
-                 Field{"sentence", &Verdict::sentence}, Field{"site", &Verdict::site},
-                 Field{"why", &Verdict::why}, Field{"numbers", &Verdict::numbers},
-                 Field{"outcome", &Verdict::outcome}, Field{"forecasts", &Verdict::forecasts},
-                 Field{"detectable_bytes_per_step", &Verdict::detectable_bytes_per_step},
-                 Field{"needs_steps", &Verdict::needs_steps}, Field{"limit_bytes", &Verdict::limit_bytes},
-                 Field{"held_by", &Verdict::held_by}, Field{"limit_source", &Verdict::limit_source},
-                 Field{"next_steps", &Verdict::next_steps});
+  static constexpr auto kAll = std::tuple(
+      Field{"verdict", &Verdict::name}, Field{"reason", &Verdict::reason},
+      Field{"summary", &Verdict::summary}, Field{"site", &Verdict::site},
+      Field{"sentence", &Verdict::sentence}, Field{"why", &Verdict::why}, Field{"numbers", &Verdict::numbers},
+      Field{"outcome", &Verdict::outcome}, Field{"forecasts", &Verdict::forecasts},
+      Field{"detectable_bytes_per_step", &Verdict::detectable_bytes_per_step},
+      Field{"needs_steps", &Verdict::needs_steps}, Field{"limit_bytes", &Verdict::limit_bytes},
+      Field{"held_by", &Verdict::held_by}, Field{"limit_source", &Verdict::limit_source},
+      Field{"next_steps", &Verdict::next_steps});
 };
 
 template <>
@@ -258,6 +258,25 @@ struct FieldsOf<HeapHoles> {
 };
 
 template <>
+struct FieldsOf<LastAsker> {
+  static constexpr auto kAll =
+      std::tuple(Field{"site", &LastAsker::site}, Field{"grown_bytes", &LastAsker::grown_bytes},
+                 Field{"retained_bytes", &LastAsker::retained_bytes});
+};
+
+template <>
+struct FieldsOf<LastMinutes> {
+  static constexpr auto kAll = std::tuple(
+      Field{"from_seconds", &LastMinutes::from_seconds}, Field{"to_seconds", &LastMinutes::to_seconds},
+      Field{"from_step", &LastMinutes::from_step}, Field{"to_step", &LastMinutes::to_step},
+      Field{"rss_from_bytes", &LastMinutes::rss_from_bytes},
+      Field{"rss_to_bytes", &LastMinutes::rss_to_bytes},
+      Field{"out_of_memory", &LastMinutes::is_out_of_memory}, Field{"sentence", &LastMinutes::sentence},
+      Field{"asked", &LastMinutes::asked}, Field{"largest", &LastMinutes::largest},
+      Field{"refused", &LastMinutes::refused});
+};
+
+template <>
 struct FieldsOf<BreakdownItem> {
   static constexpr auto kAll =
       std::tuple(Field{"name", &BreakdownItem::name}, Field{"bytes", &BreakdownItem::bytes},
@@ -339,7 +358,8 @@ struct FieldsOf<Site> {
       Field{"site", &Site::site}, Field{"file", &Site::file}, Field{"line", &Site::line},
       Field{"function", &Site::function}, Field{"module", &Site::module}, Field{"pool", &Site::pool},
       Field{"phase", &Site::phase}, Field{"category", &Site::category},
-      Field{"source_line", &Site::source_line}, Field{"library", &Site::library},
+      Field{"source_line", &Site::source_line}, Field{"excerpt", &Site::excerpt},
+      Field{"excerpt_from", &Site::excerpt_from}, Field{"library", &Site::library},
       Field{"is_import", &Site::is_import}, Field{"held_by", &Site::held_by},
       Field{"looked_at", &Site::looked_at}, Field{"not_found_share", &Site::not_found_share},
       Field{"garbage_share", &Site::garbage_share}, Field{"retained_bytes", &Site::retained_bytes},
@@ -376,7 +396,8 @@ inline constexpr auto kSummaryFields =
                Field{"processes", &ReportModel::processes}, Field{"hypotheses", &ReportModel::hypotheses},
                Field{"patterns", &ReportModel::patterns}, Field{"breakdown", &ReportModel::breakdown},
                Field{"allocators", &ReportModel::allocators}, Field{"heap_holes", &ReportModel::heap_holes},
-               Field{"holders", &ReportModel::holders}, Field{"phases", &ReportModel::phases});
+               Field{"holders", &ReportModel::holders}, Field{"last_minutes", &ReportModel::last_minutes},
+               Field{"phases", &ReportModel::phases});
 
 }  // namespace plateau::report
 

@@ -93,8 +93,9 @@ struct Forecast {
 struct Verdict {
   std::string name = "inconclusive";  // design vocabulary, lower snake case
   std::string reason;            // fixed reason of an inconclusive verdict: "first_pass", "too_short", ...
+  std::string summary;           // who, what, how fast, until when: the headline, see builder/headline_text.h
+  std::string site;              // of sites[], that made the verdict; empty when none did
   std::string sentence;          // plain words with the numbers filled in
-  std::string site;              // the title of the site that it is about; empty when it is about none
   std::vector<std::string> why;  // what made it, one line each
   std::vector<EvidenceNumber> numbers;
   std::string outcome;  // "oom_either_way", "safe_in_this_run", ... or empty
@@ -299,6 +300,28 @@ struct HeapHoles {
   std::vector<HoleHolder> holders;
 };
 
+// What a site asked for and held in the last minutes of a run that was killed.
+struct LastAsker {
+  std::string site;
+  int64_t grown_bytes = 0;     // held at the end and not at the beginning of that stretch
+  int64_t retained_bytes = 0;  // held at the end
+};
+
+// The end of a run that was killed, by the kernel or by somebody: who asked last, what was largest, what was refused.
+struct LastMinutes {
+  double from_seconds = 0;
+  double to_seconds = 0;  // 0: the run ended by itself, and there is nothing to tell
+  double from_step = 0;
+  double to_step = 0;
+  int64_t rss_from_bytes = 0;
+  int64_t rss_to_bytes = 0;
+  bool is_out_of_memory = false;  // the kernel counts that it killed for want of memory
+  std::string sentence;
+  std::vector<LastAsker> asked;      // by what they grew, the most first
+  std::vector<LastAsker> largest;    // by what they held
+  std::vector<std::string> refused;  // one sentence each
+};
+
 // A stretch of the run to shade: kind is "warm_up", "plateau", "epoch", "evaluation" or "checkpoint".
 struct Phase {
   std::string kind;
@@ -381,7 +404,10 @@ struct Site {
   std::string pool = "host";
   std::string phase;        // where most of its bytes are born: "forward", "data", "evaluation", ...
   std::string source_line;  // text of that line, when the file could be read
-  std::string category;     // breakdown item it belongs to
+  // The lines around it as they are in the file, the first of them with number excerpt_from; of the first sites only.
+  std::vector<std::string> excerpt;
+  int excerpt_from = 0;
+  std::string category;  // breakdown item it belongs to
   // Where a library that this line called allocated, "collate.py:180 in default_collate": the innermost Python
   // line of the most common stack. Empty when the line itself allocates.
   std::string library;
@@ -448,6 +474,7 @@ struct ReportModel {
   std::vector<LibraryAllocator> allocators;
   HeapHoles heap_holes;
   HolderLooks holders;
+  LastMinutes last_minutes;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;  // one per pool that has any
   std::vector<Device> devices;

@@ -1,5 +1,7 @@
 #include "analyzer/symbols/source_text.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -22,9 +24,10 @@ bool SuggestsSecrets(absl::string_view path) {
 
 }  // namespace
 
-std::string SourceText::Line(const std::string& path, int line) {
+const std::string& SourceText::TextOf(const std::string& path) {
   constexpr size_t kMaxFileBytes = 4 << 20;
-  if (line <= 0 || path.empty() || SuggestsSecrets(path)) return "";
+  static const std::string* const kNone = new std::string;
+  if (path.empty() || SuggestsSecrets(path)) return *kNone;
   const auto [it, is_new] = files_.try_emplace(path);
   if (is_new) {
     if (const absl::StatusOr<std::string> text = ReadWholeFile(sysroot_.Find(path), kMaxFileBytes);
@@ -32,13 +35,35 @@ std::string SourceText::Line(const std::string& path, int line) {
       it->second = *text;
     }
   }
-  absl::string_view rest = it->second;
+  return it->second;
+}
+
+std::string SourceText::Line(const std::string& path, int line) {
+  if (line <= 0) return "";
+  absl::string_view rest = TextOf(path);
   for (; line > 1; --line) {
     const size_t end = rest.find('\n');
     if (end == absl::string_view::npos) return "";
     rest.remove_prefix(end + 1);
   }
   return std::string(absl::StripAsciiWhitespace(rest.substr(0, rest.find('\n'))));
+}
+
+std::vector<std::string> SourceText::Excerpt(const std::string& path, int line, int reach, int* first) {
+  constexpr size_t kLongestLine = 400;
+  std::vector<std::string> out;
+  *first = std::max(1, line - reach);
+  if (Line(path, line).empty()) return out;
+  absl::string_view rest = TextOf(path);
+  for (int number = 1; number <= line + reach && !rest.empty(); ++number) {
+    const size_t end = rest.find('\n');
+    absl::string_view text = rest.substr(0, end);
+    if (absl::EndsWith(text, "\r")) text.remove_suffix(1);
+    if (number >= *first) out.emplace_back(text.substr(0, kLongestLine));
+    if (end == absl::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  return out;
 }
 
 }  // namespace plateau::symbols

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "analyzer/symbols/sysroot.h"
@@ -20,10 +21,16 @@ class SourceText {
 
   // Line `line` (from 1) without the white space around it.
   std::string Line(const std::string& path, int line);
+  // The lines around it, at most `reach` before and behind it, as they are in the file; `*first` is the number of the
+  // first one. Empty where Line() is.
+  std::vector<std::string> Excerpt(const std::string& path, int line, int reach, int* first);
   // The text of what is no file, under the name that frames have for it.
   void Add(const std::string& path, std::string text) { files_[path] = std::move(text); }
 
  private:
+  // Of the whole file; empty when it cannot or must not be read.
+  const std::string& TextOf(const std::string& path);
+
   Sysroot sysroot_;
   absl::flat_hash_map<std::string, std::string> files_;  // their text
 };

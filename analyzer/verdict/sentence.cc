@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analyzer/base/human_units.h"
 #include "analyzer/verdict/honesty.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
@@ -22,7 +23,8 @@ std::string EstimateText(const Estimate& estimate, std::string (*text)(double)) 
   if (!estimate.interval) return out;
   const Interval& range = *estimate.interval;
   if (text(range.low) == out && text(range.high) == out) return out;
-  return out + " " + RangeText(range, text == RateText ? BytesText : text);
+  if (text == RateText || text == BytesText) return out + " (" + FormatByteInterval(range) + ")";
+  return out + " " + RangeText(range, text);
 }
 
 std::string TimeText(const RunContext& run, double steps) {

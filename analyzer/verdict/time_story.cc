@@ -53,11 +53,18 @@ std::string StoryOfTime(const RunContext& run, const Verdict& v) {
   return out + ".";
 }
 
+// Seconds until the limit at this pace; empty where no limit is known.
+std::optional<double> SecondsToLimit(const RunContext& run, double rate, double slice_seconds) {
+  const double left = run.limit_bytes.value_or(0) - run.level_now_bytes.value_or(0);
+  if (!run.limit_bytes || left <= 0 || rate <= 0 || slice_seconds <= 0) return std::nullopt;
+  return left / rate * slice_seconds;
+}
+
 // " At this pace the machine's 23.5 GiB are reached in about 14 min.", or nothing where no limit is known.
 std::string LimitByTime(const RunContext& run, double rate, double slice_seconds) {
-  const double left = run.limit_bytes.value_or(0) - run.level_now_bytes.value_or(0);
-  if (!run.limit_bytes || left <= 0 || rate <= 0 || slice_seconds <= 0) return "";
-  const double seconds = left / rate * slice_seconds;
+  const std::optional<double> until = SecondsToLimit(run, rate, slice_seconds);
+  if (!until) return "";
+  const double seconds = *until;
   char text[64];
   std::snprintf(text, sizeof text, seconds < 7200 ? " about %.0f min" : " about %.1f h",
                 seconds < 7200 ? seconds / 60 : seconds / 3600);
@@ -120,6 +127,10 @@ Verdict WithoutSteps(const RunContext& run, const Verdict& by_time) {
     verdict.reason = Reason::kNone;
     verdict.why = "it grew to the end, by a clock that counts no steps";
     verdict.sentence = GrowthByTime(run, by_time);
+    const double rate = by_time.rate_bytes_per_step ? by_time.rate_bytes_per_step->value : 0;
+    const double slice_seconds = run.seconds_per_step.value_or(0);
+    if (rate > 0 && slice_seconds > 0) verdict.evidence.rate_bytes_per_second = rate / slice_seconds;
+    verdict.evidence.seconds_to_limit = SecondsToLimit(run, rate, slice_seconds);
     return verdict;
   }
   verdict.sentence = "No training step was seen, so there is nothing to compare.";

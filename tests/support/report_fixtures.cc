@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/fixture_parts.h"
 #include "tests/support/run_simulator.h"
 
@@ -24,6 +25,14 @@ void AddImageCache(RunSimulator& run) {
                                          : step == 83            ? 149.1e6
                                                                  : 0.0; },
            .object_bytes = 21.3e6});
+}
+
+// The site that made the verdict of the run.
+Site& Guilty(ReportModel& model, const std::string& verdict) {
+  for (Site& site : model.sites) {
+    if (site.verdict == verdict) return site;
+  }
+  return model.sites[0];
 }
 
 }  // namespace
@@ -54,6 +63,14 @@ ReportModel LeakModel() {
   AddEpochs(model, 120);
   Verdict& v = model.verdict;
   v.name = "leak";
+  Site& guilty = Guilty(model, "leak");
+  v.site = guilty.site;
+  v.summary = absl::StrCat(guilty.site,
+                           " keeps 1.20 MiB every step; the memory limit of 8.00 GiB is reached at step ",
+                           "5,330 (5,150-5,520)");
+  guilty.excerpt = {"for batch in loader:  # each \"batch\" has 8", "    loss = model(batch).mean()",
+                    "    history.append(loss)", "    loss.backward()", "    optimizer.step()"};
+  guilty.excerpt_from = guilty.line - 2;
   v.sentence =
       "Leaks 1.20 MiB/step (1.16-1.24 MiB), 25 objects per step; none of those older than 3 steps was ever "
       "freed, since step 1.";
@@ -140,6 +157,7 @@ ReportModel WarmupModel() {
   AddPhase(model, "plateau", "plateau", 41, 300);
   Verdict& v = model.verdict;
   v.name = "warmup_complete";
+  v.summary = "model.py:61 in forward grew by 1.50 GiB until step 41 and has been level since";
   v.sentence = "Grew by 1.50 GiB until step 41, nothing retained since (259 steps). Normal start-up.";
   v.why = {"Survivors were born in steps 0 to 41 only; 259 later steps kept nothing.",
            "The rate fell as new input shapes ran out, it did not stop at the epoch (step 120)."};
@@ -174,6 +192,9 @@ ReportModel CacheFillModel() {
   AddPhase(model, "plateau", "plateau", 83, 240);
   Verdict& v = model.verdict;
   v.name = "cache_fill";
+  v.site = Guilty(model, v.name).site;
+  v.summary = Guilty(model, v.name).site +
+              " keeps each example once, 20.3 MiB each, 13.2 GiB in all; it ended with the first pass";
   v.sentence =
       "Each example is kept once: 21.3 MB x 663 examples = 13.2 GiB. Ended with the first epoch, bounded by "
       "the "
@@ -222,6 +243,10 @@ ReportModel FragmentationModel() {
   AddEpochs(model, 160);
   Verdict& v = model.verdict;
   v.name = "fragmentation";
+  v.summary =
+      "What the allocator holds and nobody uses grows by 6.20 MiB every step; the memory limit of 16.0 GiB "
+      "is reached at "
+      "step 2,240 (2,010-2,520)";
   v.sentence =
       "The allocator holds 1.98 GiB more than was ever live at once, growing 6.20 MiB/step. No call site "
       "retains.";
@@ -288,6 +313,10 @@ ReportModel InconclusiveModel() {
   model.sites[0].evidence = "170 MB born in every step is still alive, but the first pass has not ended";
   Verdict& v = model.verdict;
   v.name = "inconclusive";
+  v.site = Guilty(model, v.name).site;
+  v.summary =
+      Guilty(model, v.name).site +
+      " has kept 162 MiB every step so far: a leak, or each example kept once; about 20 more steps decide it";
   v.reason = "first_pass";
   v.sentence =
       "Nobody can know yet: the run stopped at step 70, before the end of the first pass over the data at "
@@ -331,6 +360,7 @@ ReportModel SteadyModel() {
   ReportModel model = run.Finish();
   AddEpochs(model, 100);
   model.verdict.name = "steady";
+  model.verdict.summary = "Nothing grows; a leak of 32.2 KiB a step would have been seen";
   model.verdict.sentence =
       "No retention after step 1. Objects live at most 2 steps. A leak above 33.0 KiB/step would have "
       "been seen; below that this run cannot tell.";
@@ -345,6 +375,9 @@ ReportModel HostileModel() {
   Site& site = model.sites[0];
   site.site = "<script>alert(1)</script>";
   site.function = "<script>alert(1)</script>";
+  model.verdict.site = site.site;
+  model.verdict.summary = "<script>alert(5)</script> keeps <b>1 MiB</b>";
+  site.excerpt = {"</script><script>alert(6)</script>", "<!-- <script>"};
   site.source_line = "</script><script>alert(2)</script><!-- \x1b[31m ]]> & \" ' `${x}`";
   model.sites[1].file = "/data/it's \"quoted\"/\xf0\x9f\x94\xa5 emoji/\xe2\x80\xa8line.py";
   model.sites[1].site = model.sites[1].file + ":7 in f";

@@ -15,6 +15,7 @@
 #include "analyzer/process/forked_worker.h"
 #include "analyzer/reader/process_tree.h"
 #include "analyzer/report/builder/device_facts.h"
+#include "analyzer/report/builder/last_minutes.h"
 #include "analyzer/report/builder/process_facts.h"
 #include "analyzer/report/builder/process_headline.h"
 #include "analyzer/report/builder/rank_words.h"
@@ -151,7 +152,10 @@ class ReportBuilder {
     ProcessHeadline& headline = headlines_[chosen];
     NameWhatWorkersKeep(headlines_, &headline);
     RefuseAllClear(unread_, &headline);
-    if (headline.is_worker) headline.words.sentence += WhichWorker(headlines_, chosen);
+    if (headline.is_worker) {
+      headline.words.summary += " (in a worker)";
+      headline.words.sentence += WhichWorker(headlines_, chosen);
+    }
     headline.words.sentence += WhoElseGrows(headlines_, chosen);
     if (const std::string ranks = RanksInWords(std::move(ranks_)); !ranks.empty()) {
       absl::StrAppend(&headline.words.sentence, " ", ranks);
@@ -163,6 +167,8 @@ class ReportBuilder {
     DescribeRecording(chosen);
     if (!options_.with_stacks) model_.stacks.clear();
     SortSites(model_);
+    if (options_.with_details) rows_.AddExcerpts();
+    model_.last_minutes = LastMinutesOf(model_);
   }
 
   // Only when there is something to tell apart. "other" takes the rounding, so that the shares add up.
@@ -230,7 +236,10 @@ class ReportBuilder {
 }  // namespace
 
 absl::StatusOr<ReportModel> BuildReport(const reader::Recording& recording, const BuildOptions& options) {
-  return ReportBuilder(recording, options).Run();
+  // What a killed run did last is read from the curves of its sites.
+  BuildOptions wanted = options;
+  wanted.with_details = options.with_details || WasKilled(recording.ending);
+  return ReportBuilder(recording, wanted).Run();
 }
 
 }  // namespace plateau::report

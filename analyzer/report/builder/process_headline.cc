@@ -20,11 +20,10 @@ namespace plateau::report {
 ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
   ProcessHeadline h;
   h.verdict = process.verdicts.process;
-  h.words = ToReport(process.verdicts.process.headline, process.run.context);
-  if (const auto site = process.verdicts.process.headline_site) {
-    h.site = process.SiteName(*site);
-    h.words.site = h.site;
-  }
+  const std::optional<size_t> site = process.verdicts.process.headline_site;
+  h.words =
+      ToReport(process.verdicts.process.headline, process.run.context, site ? process.SiteName(*site) : "");
+  if (site) h.site = process.SiteName(*site);
   h.steps = StepsOf(process.clock.steps);
   h.peak_bytes = process.memory.heap.peak_bytes;
   h.is_worker = process.clock.is_of_parent;
@@ -174,6 +173,7 @@ void RefuseAllClear(size_t unread, ProcessHeadline* headline) {
   Verdict& words = headline->words;
   words.name = std::string(verdict::VerdictName(verdict::VerdictKind::kInconclusive));
   words.reason = std::string(verdict::ReasonName(verdict::Reason::kNotCovered));
+  words.summary = absl::StrCat("Cannot be told yet: ", what);
   words.sentence = absl::StrCat("Cannot be told yet: ", what, ".");
   words.why = {what};
   words.detectable_bytes_per_step.reset();

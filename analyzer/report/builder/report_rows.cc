@@ -151,6 +151,18 @@ size_t ReportRows::SiteIndex(const process::ProcessAnalysis& process, size_t sit
   return model_.sites.size() - 1;
 }
 
+void ReportRows::AddExcerpts() {
+  constexpr size_t kSites = 12;
+  constexpr int kReach = 2;
+  for (size_t i = 0; i < model_.sites.size(); ++i) {
+    Site& site = model_.sites[i];
+    if (i >= kSites && site.site != model_.verdict.site) continue;
+    for (std::string& line : source_.Excerpt(site.file, site.line, kReach, &site.excerpt_from))
+      site.excerpt.push_back(std::move(line));
+    if (site.excerpt.empty()) site.excerpt_from = 0;
+  }
+}
+
 Leftover& ReportRows::LeftoverNamed(const char* name, const char* explanation) {
   for (Leftover& leftover : model_.leftovers) {
     if (leftover.name == name) return leftover;

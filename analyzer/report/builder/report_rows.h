@@ -45,6 +45,9 @@ class ReportRows {
     SumTotals();
   }
 
+  // The source around the first sites and around the one that made the verdict; the order of the sites is final.
+  void AddExcerpts();
+
  private:
   void AddRows(const process::ProcessAnalysis& process, size_t index);
   // The exact counters of the process against what the rows of its heap add up to.

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/report/builder/headline_text.h"
+#include "analyzer/report/units.h"
 #include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 #include "analyzer/verdict/vocabulary/shape_text.h"
@@ -12,20 +14,7 @@
 namespace plateau::report {
 namespace {
 
-std::string LimitWords(const series::RunContext& run) {
-  const std::string size = verdict::BytesText(run.limit_bytes.value_or(0));
-  switch (run.limit_source) {
-    case series::LimitSource::kCgroup:
-      return absl::StrCat("the cgroup's limit of ", size);
-    case series::LimitSource::kMachine:
-      return absl::StrCat("the machine's ", size);
-    case series::LimitSource::kGiven:
-      break;
-  }
-  return absl::StrCat("the memory limit of ", size);
-}
-
-std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunContext& run) {
+std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunContext& run, bool is_of_site) {
   std::vector<Forecast> forecasts;
   const double rate = v.rate_bytes_per_step ? v.rate_bytes_per_step->value : 0;
   Forecast base;
@@ -40,8 +29,9 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
     f.plateau_step = cache->ends_at_step;
     f.plateau_bytes = cache->plateau_bytes;
     f.plateau_interval = cache->plateau_interval;
-    f.sentence = absl::StrCat("levels off at ", verdict::BytesText(cache->plateau_bytes), " near step ",
-                              verdict::NumberText(cache->ends_at_step));
+    f.sentence =
+        absl::StrCat(is_of_site ? "this site levels off at " : "levels off at ",
+                     verdict::BytesText(cache->plateau_bytes), " near step ", HumanStep(cache->ends_at_step));
     forecasts.push_back(f);
   }
   if (const auto& leak = v.forecast.if_leak; leak && leak->oom_step) {
@@ -54,8 +44,8 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
     f.limit_step = leak->oom_step;
     if (leak->earliest_step && leak->latest_step)
       f.limit_step_interval = Interval{*leak->earliest_step, *leak->latest_step};
-    f.sentence = absl::StrCat("reaches ", LimitWords(run), " near step ",
-                              verdict::NumberText(std::round(*leak->oom_step)));
+    f.sentence =
+        absl::StrCat("reaches ", LimitWords(run), " near step ", HumanStep(std::round(*leak->oom_step)));
     forecasts.push_back(f);
   }
   if (forecasts.empty() && v.plateau_bytes) {
@@ -63,7 +53,8 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
     f.label = "expected level";
     f.plateau_bytes = v.plateau_bytes->value;
     f.plateau_interval = v.plateau_bytes->interval;
-    f.sentence = absl::StrCat("levels off at ", verdict::BytesText(v.plateau_bytes->value));
+    f.sentence = absl::StrCat(is_of_site ? "this site levels off at " : "levels off at ",
+                              verdict::BytesText(v.plateau_bytes->value));
     forecasts.push_back(f);
   }
   return forecasts;
@@ -114,20 +105,24 @@ std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& v) {
   add("resident_growth_bytes_per_step", v.evidence.resident_growth_bytes_per_step);
   add("reserved_bytes", v.evidence.reserved_bytes);
   add("silent_steps", v.evidence.silent_steps);
+  add("rate_bytes_per_second", v.evidence.rate_bytes_per_second);
+  add("seconds_to_limit", v.evidence.seconds_to_limit);
   return numbers;
 }
 
-Verdict ToReport(const verdict::Verdict& v, const series::RunContext& run) {
+Verdict ToReport(const verdict::Verdict& v, const series::RunContext& run, const std::string& who) {
   Verdict out;
   out.name = std::string(verdict::VerdictName(v.kind));
   if (v.reason != verdict::Reason::kNone) out.reason = std::string(verdict::ReasonName(v.reason));
+  out.summary = HeadlineText(v, run, who);
+  out.site = who;
   out.sentence = v.sentence;
   if (!v.why.empty()) out.why.push_back(v.why);
   if (const std::string excluded = ClosestExcluded(v); !excluded.empty()) out.why.push_back(excluded);
   out.numbers = NumbersOf(v);
   if (v.forecast.outcome != verdict::Outcome::kUnknown)
     out.outcome = std::string(verdict::OutcomeName(v.forecast.outcome));
-  out.forecasts = Forecasts(v, run);
+  out.forecasts = Forecasts(v, run, !who.empty());
   out.detectable_bytes_per_step = v.detectable_bytes_per_step;
   out.needs_steps = v.needs_steps;
   out.limit_bytes = run.limit_bytes;

@@ -72,6 +72,8 @@ std::string Extension(absl::string_view name) {
 template <typename Visit>
 void ForEachText(ReportModel& model, Visit visit) {
   auto each = [&](std::vector<std::string>& texts) { std::for_each(texts.begin(), texts.end(), visit); };
+  visit(model.verdict.summary);
+  visit(model.verdict.site);
   visit(model.verdict.sentence);
   each(model.verdict.held_by);
   visit(model.holders.skipped_why);
@@ -95,6 +97,11 @@ void ForEachText(ReportModel& model, Visit visit) {
   }
   visit(model.heap_holes.sentence);
   for (HoleHolder& h : model.heap_holes.holders) visit(h.site);
+  visit(model.last_minutes.sentence);
+  for (auto* askers : {&model.last_minutes.asked, &model.last_minutes.largest}) {
+    for (LastAsker& asker : *askers) visit(asker.site);
+  }
+  each(model.last_minutes.refused);
   for (Phase& p : model.phases) visit(p.label);
   for (Leftover& l : model.leftovers) visit(l.explanation);
   each(model.recording.notes);
@@ -246,6 +253,7 @@ void Anonymizer::AnonymizeSites(ReportModel& model) {
     site.module = module;
     for (HolderPath& path : site.held_by) AnonymizeHolder(&path);
     site.source_line.clear();
+    site.excerpt.clear();
     site.library.clear();
     for (Share& share : site.threads) {
       if (share.name != "MainThread" && !IsBracketed(share.name)) share.name = StandIn("thread", share.name);

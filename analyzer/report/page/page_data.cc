@@ -185,6 +185,12 @@ Json SitesToJson(const std::vector<Site>& sites, const std::vector<size_t>& show
     text("phase", s.phase);
     text("category", s.category);
     text("source", s.source_line);
+    if (!s.excerpt.empty()) {
+      row["excerpt"] = s.excerpt;
+      integer("excerpt_from", s.excerpt_from);
+    }
+    text("library", s.library);
+    if (s.is_import) row["import"] = true;
     text("verdict", s.verdict);
     text("evidence", s.evidence);
     number("growth", s.growth_bytes_per_step);

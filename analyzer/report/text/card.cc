@@ -48,6 +48,7 @@ class Card {
     Future();
     RuledOut();
     Next();
+    LastMinutes();
     Recorded();
     return out_;
   }
@@ -93,7 +94,10 @@ class Card {
         std::max(2, options_.columns - DisplayWidth(title) - 2 - DisplayWidth(command) - DisplayWidth(right));
     Line(
         absl::StrCat(Style(VerdictColor(), title), "  ", command, std::string(gap, ' '), Style(kDim, right)));
-    for (const std::string& line : WrapText(Printable(model_.verdict.sentence), options_.columns)) Line(line);
+    const std::string summary = Printable(model_.verdict.summary);
+    for (const std::string& line : WrapText(summary, options_.columns)) Line(Style(kBold, line));
+    for (const std::string& line : WrapText(Printable(model_.verdict.sentence), options_.columns))
+      Line(summary.empty() ? line : Style(kDim, line));
   }
 
   // A curve that moves by less than 5 % is drawn from zero, so that noise does not look like growth.
@@ -249,6 +253,8 @@ class Card {
     std::vector<std::string> lines;
     for (const Forecast& f : model_.verdict.forecasts) {
       if (f.sentence.empty()) continue;
+      // The headline has said when the limit is reached.
+      if (f.limit_step && !model_.verdict.summary.empty() && model_.verdict.name != "inconclusive") continue;
       lines.push_back(model_.verdict.forecasts.size() > 1 && !f.label.empty()
                           ? absl::StrCat(f.label, ": ", f.sentence)
                           : f.sentence);
@@ -290,6 +296,10 @@ class Card {
     }
     if (!lines.empty()) Section("Next", lines[0]);
     if (lines.size() > 1) Section("", lines[1]);
+  }
+
+  void LastMinutes() {
+    if (model_.last_minutes.to_seconds > 0) Section("At the end", model_.last_minutes.sentence);
   }
 
   void Recorded() {

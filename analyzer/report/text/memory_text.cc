@@ -52,4 +52,28 @@ std::string WriteHoles(const ReportModel& model, const TextOptions& text) {
                 text));
 }
 
+std::string WriteLastMinutes(const ReportModel& model, const TextOptions& text) {
+  const LastMinutes& last = model.last_minutes;
+  if (last.to_seconds <= 0) return "";
+  std::string out = Heading("The last minutes", text);
+  absl::StrAppend(
+      &out, Paragraph(absl::StrCat("The run was killed (", model.recording.ending, "). From ",
+                                   FormatDuration(last.from_seconds), " to ", FormatDuration(last.to_seconds),
+                                   " resident memory went from ", FormatBytes(last.rss_from_bytes), " to ",
+                                   FormatBytes(last.rss_to_bytes), "."),
+                      text));
+  const auto rows = [&](const char* title, const std::vector<LastAsker>& askers) {
+    if (askers.empty()) return;
+    TextGrid grid({{title, false}, {"grew by"}, {"held"}});
+    for (const LastAsker& asker : askers)
+      grid.Add({asker.site, FormatBytes(asker.grown_bytes), FormatBytes(asker.retained_bytes)});
+    absl::StrAppend(&out, grid.Write(text.columns));
+  };
+  rows("asked last", last.asked);
+  rows("largest", last.largest);
+  for (const std::string& refused : last.refused)
+    absl::StrAppend(&out, Paragraph(absl::StrCat("Refused: ", refused, "."), text));
+  return out;
+}
+
 }  // namespace plateau::report

@@ -13,6 +13,8 @@ namespace plateau::report {
 std::string WriteAllocators(const ReportModel& model, const TextOptions& text);
 // Which survivors hold the holes of the heap; "" when that was not looked at.
 std::string WriteHoles(const ReportModel& model, const TextOptions& text);
+// Who asked last and who held most when the run was killed; "" for a run that ended by itself.
+std::string WriteLastMinutes(const ReportModel& model, const TextOptions& text);
 
 }  // namespace plateau::report
 

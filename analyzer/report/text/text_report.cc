@@ -37,8 +37,13 @@ std::string Breakdown(const ReportModel& model, const TextOptions& text) {
 std::string Hypotheses(const ReportModel& model, const TextOptions& text) {
   if (model.hypotheses.empty()) return "";
   std::string out = Heading("Hypotheses", text);
+  int longest = 0;
+  for (const TestedHypothesis& h : model.hypotheses)
+    longest = std::max(longest, DisplayWidth(Printable(h.name)));
+  longest = std::min(longest, text.columns * 2 / 5);
   for (const TestedHypothesis& h : model.hypotheses) {
-    const std::string start = absl::StrFormat("%-22s %-11s ", Printable(h.name), Printable(h.result));
+    const std::string start = absl::StrFormat(
+        "%-*s  %-10s  ", longest, MiddleEllipsis(Printable(h.name), longest), Printable(h.result));
     const std::vector<std::string> lines =
         WrapText(Printable(h.evidence), text.columns - DisplayWidth(start));
     absl::StrAppend(&out, start, lines.empty() ? "" : lines[0], "\n");
@@ -191,7 +196,7 @@ std::string WriteSiteTable(const ReportModel& model, const TableOptions& options
 }
 
 std::string WriteTextReport(const ReportModel& model, const TableOptions& table, const TextOptions& text) {
-  return absl::StrCat(Heading("Sites", text), WriteSiteTable(model, table, text), WriteHolders(model, text),
+  return absl::StrCat(WriteLastMinutes(model, text), Heading("Sites", text), WriteSiteTable(model, table, text), WriteHolders(model, text),
                       Breakdown(model, text), Tensors(model, text), Ledger(model, text),
                       WriteAllocators(model, text), WriteHoles(model, text), Hypotheses(model, text),
                       Processes(model, text), WriteDevices(model, text), Recording(model, text));

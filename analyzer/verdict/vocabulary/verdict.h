@@ -111,6 +111,9 @@ struct Evidence {
   std::optional<double> worker_bound_bytes;
   std::optional<double> effective_samples;
   std::optional<double> silent_steps;  // since the last retained birth
+  // Of growth to the end by a clock that counts no steps.
+  std::optional<double> rate_bytes_per_second;
+  std::optional<double> seconds_to_limit;
   std::optional<int> event_count;
   std::optional<int> events_retaining;
   std::string event;          // "eval", "checkpoint", "epoch", "periodic (unmarked)"

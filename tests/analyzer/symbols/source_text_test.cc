@@ -23,6 +23,19 @@ TEST(SourceTextTest, LinesAreGivenWithoutTheirIndent) {
   EXPECT_EQ(text.Line("/nowhere/x.py", 1), "");
 }
 
+TEST(SourceTextTest, AnExcerptKeepsIndentsAndEndsWithTheFile) {
+  SourceText text;
+  const std::string path = ::testing::TempDir() + "/excerpt.py";
+  std::ofstream(path) << "one\n  two\n    three\r\nfour";
+  int first = 0;
+  EXPECT_EQ(text.Excerpt(path, 3, 1, &first), (std::vector<std::string>{"  two", "    three", "four"}));
+  EXPECT_EQ(first, 2);
+  EXPECT_EQ(text.Excerpt(path, 1, 2, &first).size(), 3u);
+  EXPECT_EQ(first, 1);
+  EXPECT_TRUE(text.Excerpt(path, 5, 2, &first).empty());
+  EXPECT_TRUE(text.Excerpt(Write(".env"), 1, 2, &first).empty());
+}
+
 TEST(SourceTextTest, FilesWhoseNamesSuggestSecretsStayOut) {
   SourceText text;
   for (const char* name :
