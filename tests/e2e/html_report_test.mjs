@@ -36,7 +36,7 @@ function assertQuiet(page, name) {
 
 const cases = {
   async 'every verdict loads quietly and shows every view'() {
-    for (const name of ['leak', 'warmup', 'cache_fill', 'fragmentation', 'inconclusive', 'steady']) {
+    for (const name of ['leak', 'warmup', 'cache_fill', 'fragmentation', 'inconclusive', 'steady', 'staircase', 'killed']) {
       const page = await open(name, {dark: name === 'warmup'});
       for (const view of views) {
         await page.click(`#tab-${view}`);
@@ -137,7 +137,7 @@ const cases = {
     await page.click('#tab-sites');
     const first = () => page.evaluate('document.querySelector("#view-sites tbody tr code").textContent');
     assert.equal(await first(), 'train.py:53 in train_step');
-    await page.click('#view-sites th:nth-child(4) button');
+    await page.click('#view-sites th:nth-child(5) button');
     assert.equal(await first(), 'train.py:57 in train_step', 'sorted by growth');
     await page.evaluate('(() => { const f = document.querySelector("#view-sites input"); f.value = "data.py"; f.dispatchEvent(new Event("input")); })()');
     assert.equal(await page.evaluate('document.querySelectorAll("#view-sites tbody tr").length'), 1);

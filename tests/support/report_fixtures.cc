@@ -370,6 +370,98 @@ ReportModel SteadyModel() {
   return model;
 }
 
+ReportModel StaircaseModel() {
+  constexpr int kSteps = 6000, kPeriod = 500;
+  RunSimulator run(kSteps);
+  AddNetwork(run);
+  run.seconds_per_step = 0.21;
+  run.Add({.function = "evaluate",
+           .file = "/home/ada/src/evaluate.py",
+           .line = 31,
+           .phase = "evaluation",
+           .category = "log and metric lists",
+           .source_line = "        self.predictions.append(logits)",
+           .verdict = "staircase",
+           .evidence = "every evaluation keeps 57.0 MiB (11 of 11)",
+           .callees = TensorFrames("aten::addmm"),
+           .keep = [](int step) { return step > 0 && step % kPeriod == 0 ? 57 * kMiB : 0.0; },
+           .object_bytes = 1 << 20,
+           .tensors = true});
+  ReportModel model = run.Finish();
+  AddEpochs(model, 1000);
+  for (int step = kPeriod; step < kSteps; step += kPeriod) {
+    AddPhase(model, "evaluation", absl::StrCat("evaluation ", step / kPeriod), step, step + 1);
+    model.steps.evaluations.push_back(step);
+    if (step % 1000 == 0) {
+      AddPhase(model, "checkpoint", absl::StrCat("checkpoint ", step / 1000), step, step + 1);
+      model.steps.checkpoints.push_back(step);
+    }
+  }
+  Verdict& v = model.verdict;
+  v.name = "staircase";
+  Site& guilty = Guilty(model, v.name);
+  guilty.excerpt = {"    for batch in self.loader:", "        logits = self.model(batch)",
+                    "        self.predictions.append(logits)",
+                    "        self.metric.update(logits, batch.labels)", "    return self.metric.compute()"};
+  guilty.excerpt_from = 29;
+  v.site = guilty.site;
+  v.summary =
+      absl::StrCat(guilty.site, " keeps 57.0 MiB at every evaluation, about every 500 steps; the memory ",
+                   "limit of 8.00 GiB is reached at step 57,480 (56,900-58,100)");
+  v.sentence = "Every evaluation keeps 57.0 MiB (11 of 11), about every 500 steps.";
+  v.why = {"11 of 11 evaluations left memory behind, and none of it was freed later."};
+  v.limit_bytes = 8192 * kMiB;
+  v.next_steps = {"Look at what an evaluation or checkpoint leaves behind at this call site."};
+  AddUsualSuspects(model, {"evaluation"});
+  AddPool(model);
+  return model;
+}
+
+ReportModel KilledModel() {
+  RunSimulator run(420);
+  AddNetwork(run);
+  run.Add({.function = "remember",
+           .file = "/home/ada/src/serve.py",
+           .line = 12,
+           .category = "caches",
+           .source_line = "    CACHE[key] = value",
+           .verdict = "unbounded_growth",
+           .evidence = "grows by 6.00 MiB every step",
+           .keep = [](int step) { return step > 0 ? 6 * kMiB : 0.0; },
+           .object_bytes = 4 << 20});
+  ReportModel model = run.Finish();
+  Verdict& v = model.verdict;
+  v.name = "unbounded_growth";
+  v.site = Guilty(model, v.name).site;
+  v.summary =
+      absl::StrCat(v.site, " grows by 6.00 MiB every round, and nothing has ended it; the cgroup's limit of ",
+                   "4.00 GiB is reached at round 425 (421-430)");
+  v.sentence =
+      "Grows by 6.00 MiB/round in all 420 rounds, and nothing has ended it. No pass over data was seen, so a "
+      "cache that is not full yet cannot be excluded.";
+  v.why = {"it grew to the end"};
+  v.limit_bytes = 4096 * kMiB;
+  v.limit_source = "cgroup";
+  v.next_steps = {"If it is a cache, give it a bound."};
+  AddUsualSuspects(model, {"caches"});
+  model.recording.ending = "signal 9; out of memory: the cgroup /job was at its limit of 4.00 GiB";
+  AddPool(model);
+  LastMinutes& last = model.last_minutes;
+  last.from_seconds = 300;
+  last.to_seconds = 420;
+  last.from_step = 272;
+  last.to_step = 420;
+  last.rss_from_bytes = int64_t{3000} << 20;
+  last.rss_to_bytes = int64_t{3888} << 20;
+  last.is_out_of_memory = true;
+  last.sentence = absl::StrCat("in the last 2 min 00 s resident memory went from 2.93 GiB to 3.80 GiB; ",
+                               v.site, " asked for most of it (888 MiB)");
+  last.asked = {{v.site, 888 << 20, int64_t{2520} << 20}};
+  last.largest = {{v.site, 888 << 20, int64_t{2520} << 20},
+                  {model.sites[1].site, 0, model.sites[1].retained_bytes}};
+  return model;
+}
+
 ReportModel HostileModel() {
   ReportModel model = LeakModel();
   Site& site = model.sites[0];
@@ -408,6 +500,8 @@ std::vector<std::pair<std::string, ReportModel>> AllModels() {
           {"fragmentation", FragmentationModel()},
           {"inconclusive", InconclusiveModel()},
           {"steady", SteadyModel()},
+          {"staircase", StaircaseModel()},
+          {"killed", KilledModel()},
           {"hostile", HostileModel()}};
 }
 

@@ -20,7 +20,9 @@ CacheFillModel();  // 663 decoded images kept during the first epoch: the story 
 ReportModel FragmentationModel();  // the allocator holds what nobody uses
 ReportModel InconclusiveModel();   // the cache fill stopped at step 70
 ReportModel SteadyModel();
-ReportModel HostileModel();  // LeakModel with names that try to break out of every format
+ReportModel StaircaseModel();  // every evaluation of 6,000 steps keeps its predictions
+ReportModel KilledModel();     // growth without an end, killed for want of memory
+ReportModel HostileModel();    // LeakModel with names that try to break out of every format
 
 // `steps` ledger readings and `stacks` distinct stacks: what a long run with a large program looks like.
 ReportModel BigModel(int steps, int stacks);

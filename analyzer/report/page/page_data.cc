@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/report/ledger_span.h"
 #include "analyzer/report/model_json.h"
 #include "analyzer/report/page/downsample.h"
 
@@ -307,6 +308,16 @@ nlohmann::ordered_json BuildPageData(const ReportModel& model, const PageLimits&
   out["ledger_readings"] = model.ledger.size();
   out["gap_estimated"] = std::any_of(model.ledger.begin(), model.ledger.end(),
                                      [](const LedgerReading& s) { return s.allocator_gap_is_estimated; });
+  if (const LedgerSpan span = SpanOf(model); !span.empty()) {
+    const LedgerReading &first = model.ledger[span.begin], &last = model.ledger[span.end - 1];
+    out["span"] = {{"live_from", first.live_bytes},
+                   {"live_to", last.live_bytes},
+                   {"live_peak", span.live_peak_bytes},
+                   {"rss_from", first.rss_bytes},
+                   {"rss_to", last.rss_bytes},
+                   {"gap", last.allocator_gap_bytes},
+                   {"gap_estimated", last.allocator_gap_is_estimated}};
+  }
   out["series"] = SeriesToJson(model, shown, limits);
   out["sites"] = SitesToJson(model.sites, shown, frames);
   out["rest"] = RestOfSites(model, shown);

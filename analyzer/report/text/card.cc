@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "analyzer/base/human_units.h"
+#include "analyzer/report/ledger_span.h"
 #include "analyzer/report/units.h"
 #include "analyzer/verdict/vocabulary/verdict_kind.h"
 
@@ -118,27 +119,18 @@ class Card {
   }
 
   void Curves() {
-    if (model_.ledger.empty()) return;
+    const LedgerSpan span = SpanOf(model_);
+    if (span.empty()) return;
     std::vector<double> live, rss;
-    const LedgerReading* last = &model_.ledger.back();
-    for (const LedgerReading& s : model_.ledger) {
-      if (s.step < 1 && model_.ledger.back().step >= 2) continue;  // before training started
-      live.push_back(static_cast<double>(s.live_bytes));
-      rss.push_back(static_cast<double>(s.rss_bytes));
-      last = &s;
-      if (s.step >= model_.ledger.back().step && s.step >= 2)
-        break;  // after this the program takes itself down
+    for (size_t i = span.begin; i < span.end; ++i) {
+      live.push_back(static_cast<double>(model_.ledger[i].live_bytes));
+      rss.push_back(static_cast<double>(model_.ledger[i].rss_bytes));
     }
-    // The peak of the events is an estimate where small requests were sampled; the curve is counted. With several
-    // processes the totals are sums over them, and the curve is that of the one that the verdict is about.
-    const double curve_peak = live.empty() ? 0 : *std::max_element(live.begin(), live.end());
-    const double peak_bytes = model_.processes.size() > 1
-                                  ? curve_peak
-                                  : std::max(static_cast<double>(model_.totals.peak_bytes), curve_peak);
-    Curve("live  ", live, absl::StrCat("peak ", FormatBytes(peak_bytes)));
+    const LedgerReading& last = model_.ledger[span.end - 1];
+    Curve("live  ", live, absl::StrCat("peak ", FormatBytes(static_cast<double>(span.live_peak_bytes))));
     Curve("RSS   ", rss,
-          absl::StrCat("gap ", last->allocator_gap_is_estimated ? "~" : "",
-                       FormatBytes(last->allocator_gap_bytes)));
+          absl::StrCat("gap ", last.allocator_gap_is_estimated ? "~" : "",
+                       FormatBytes(last.allocator_gap_bytes)));
   }
 
   // "Why        text" with the label in the first eleven columns and the text hanging beside it.

@@ -7,9 +7,9 @@
 
 namespace plateau::verdict {
 
-std::string BytesText(double bytes);          // "12.3 MiB"; negative values keep their sign
-std::string RateText(double bytes_per_step);  // "12.3 MiB/step"
-std::string NumberText(double value);         // at most one decimal: "2.5", "5,100"
+std::string BytesText(double bytes);                         // "12.3 MiB"; negative values keep their sign
+std::string RateText(double bytes_per_step);                 // "12.3 MiB/step"
+std::string NumberText(double value);                        // at most one decimal: "2.5", "5,100"
 std::string CountText(double count, std::string_view noun);  // "1 step", "2 steps", "1.6 objects"
 
 // True when NumberText() writes "1": what decides between "decides" and "decide".

@@ -1,6 +1,7 @@
 // The top of the page: the verdict in words, the numbers behind it, what comes next.
 import {PageData, trainingEnd} from './data';
 import {el} from './dom';
+import {editorLink, excerpt} from './excerpt';
 import * as format from './format';
 
 function figure(label: string, value: string, note = ''): HTMLElement {
@@ -13,7 +14,7 @@ export function verdictChip(name: string): HTMLElement {
 
 function lines(title: string, items: Array<string | Node>): HTMLElement | null {
   if (items.length === 0) return null;
-  return el('div', {class: 'lines'}, el('h3', {}, title), el('ul', {}, ...items.map((item) => el('li', {}, item))));
+  return el('div', {class: 'lines'}, el('h2', {}, title), el('ul', {}, ...items.map((item) => el('li', {}, item))));
 }
 
 // Bytes per step over the last third of the run.
@@ -24,20 +25,29 @@ function lastThird(steps: number[], values: number[] | undefined): number {
   return steps[last] > steps[from] ? (values[last] - values[from]) / (steps[last] - steps[from]) : 0;
 }
 
-export function banner(data: PageData): HTMLElement {
+// The site that the headline names, as a row of the table; -1 for none.
+export function headlineRow(data: PageData): number {
+  const name = data.report.headline.site;
+  return name === undefined || name === '' ? -1 : data.sites.findIndex((site) => site.site === name);
+}
+
+export function banner(data: PageData, openSite: (row: number) => void): HTMLElement {
   const report = data.report;
   const head = report.headline;
   const {step, live, rss} = data.ledger;
   const peakRss = Math.max(0, ...report.processes.map((process) => process.peak_rss_bytes), ...(data.ledger.rss ?? []).slice(-1));
 
+  const span = data.span;
   const figures = el('dl', {class: 'figures'},
       figure('Live at the end', format.bytes(report.totals.retained_bytes), `${format.count(report.totals.retained_count)} objects`),
-      figure('Peak live', format.bytes(report.totals.peak_bytes), `at step ${format.step(report.totals.peak_step)}`),
-      figure('Peak RSS', format.bytes(peakRss)),
-      figure('RSS growth', format.rate(lastThird(step, rss)), `last third of the run; live ${format.rate(lastThird(step, live))}`),
-      figure('Steps', format.count(report.steps.count), `from ${report.steps.source || 'nothing'}`),
+      span && figure('Live, in training', format.bytes(span.live_to), `from ${format.bytes(span.live_from)}, peak ${format.bytes(span.live_peak)}`),
+      span && figure('RSS, in training', format.bytes(span.rss_to), `from ${format.bytes(span.rss_from)}, gap ${span.gap_estimated ? '~' : ''}${format.bytes(span.gap)}`),
+      figure('Peak live', format.bytes(report.totals.peak_bytes), `at step ${format.step(report.totals.peak_step)}; RSS ${format.bytes(peakRss)}`),
+      figure('RSS growth', format.rate(lastThird(step, rss)), `last third; live ${format.rate(lastThird(step, live))}`),
+      figure('Steps', format.count(report.steps.count), `from ${report.steps.source || 'nothing'}${report.steps.epochs > 0 ? `, ${format.count(report.steps.epochs)} ${report.steps.epochs === 1 ? 'epoch' : 'epochs'}` : ''}`),
       head.detectable_bytes_per_step !== null &&
-          figure('Smallest visible leak', format.rate(head.detectable_bytes_per_step), 'below this the run cannot tell') || figure('Run time', format.duration(report.recording.duration_seconds)));
+          figure('Smallest visible leak', format.rate(head.detectable_bytes_per_step), 'below it the run cannot tell'),
+      figure('Run time', format.duration(report.recording.duration_seconds), report.recording.ending.split(';')[0]));
 
   const forecasts = head.forecasts.filter((forecast) => forecast.sentence !== '').map((forecast) =>
       head.forecasts.length > 1 ? `${forecast.label}: ${forecast.sentence}` : forecast.sentence);
@@ -47,12 +57,25 @@ export function banner(data: PageData): HTMLElement {
   // Advice for the verdict first; a pattern says the same at more length.
   const isPattern = (step: string) => report.patterns.some((pattern) => step === `${pattern.title} (${pattern.id}): ${pattern.fix}`);
   next.unshift(...head.next_steps.filter((step) => !isPattern(step)));
+  const row = headlineRow(data);
+  const site = row >= 0 ? data.sites[row] : undefined;
+  const source = site && excerpt(site);
+  const summary = head.summary ?? '';
+  // The headline without the site's name, which is a link of its own.
+  const named = site !== undefined && summary.startsWith(site.site);
+  const toSite = el('button', {type: 'button', class: 'site-link'}, site?.site ?? '');
+  toSite.addEventListener('click', () => openSite(row));
+  const first = summary === '' ? el('p', {class: 'summary'}, head.sentence) :
+      el('p', {class: 'summary'}, named && toSite, named ? summary.slice(site.site.length) : summary, summary.endsWith('.') ? '' : '.');
+
   const ruledOut = report.hypotheses.filter((h) => h.result.replace('_', ' ') === 'ruled out').map((h) => h.name);
 
-  return el('header', {class: `banner tone-${format.severity(report.verdict)}`},
+  return el('section', {'aria-label': 'Verdict', class: `banner tone-${format.severity(report.verdict)}`},
       el('div', {class: 'banner-text'},
-         el('p', {class: 'verdict'}, format.verdictTitle(report.verdict)),
-         el('p', {class: 'sentence'}, head.sentence)),
+         el('h1', {class: 'verdict'}, format.verdictTitle(report.verdict)),
+         first,
+         source !== null && source !== undefined && el('div', {class: 'guilty-source'}, source, site && editorLink(site)),
+         summary !== '' && el('p', {class: 'sentence'}, head.sentence)),
       figures,
       el('div', {class: 'reasons'},
          lines('Held by', head.held_by ?? []),

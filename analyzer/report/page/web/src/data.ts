@@ -43,6 +43,8 @@ export interface Report {
   verdict: string;
   headline: {
     reason: string;
+    summary?: string;  // reports of older versions have none
+    site?: string;
     sentence: string;
     why: string[];
     outcome: string;
@@ -113,6 +115,11 @@ export interface Report {
     dropped_events: number;
   }>;
   hypotheses: Array<{name: string; result: string; evidence: string}>;
+  last_minutes?: {
+    from_seconds: number; to_seconds: number; from_step: number; to_step: number; rss_from_bytes: number; rss_to_bytes: number;
+    out_of_memory: boolean; sentence: string; refused: string[];
+    asked: Array<{site: string; grown_bytes: number; retained_bytes: number}>; largest: Array<{site: string; grown_bytes: number; retained_bytes: number}>;
+  };
   patterns: Array<{id: string; title: string; explanation: string; fix: string; evidence: string}>;
   breakdown: Array<{name: string; bytes: number; count: number; how: string}>;
   phases: Phase[];
@@ -146,6 +153,10 @@ export interface Site {
   phase?: string;
   category?: string;
   source?: string;
+  excerpt?: string[];
+  excerpt_from?: number;
+  library?: string;
+  import?: boolean;
   verdict?: string;
   evidence?: string;
   growth?: number;
@@ -170,6 +181,8 @@ export interface PageData {
   report: Report;
   ledger: {step: number[]; time: number[]} & Partial<Record<LedgerColumn, number[]>>;
   ledger_readings: number;
+  // First and last reading of the training, and the highest live bytes: the figures beside the curves of the card.
+  span?: {live_from: number; live_to: number; live_peak: number; rss_from: number; rss_to: number; gap: number; gap_estimated: boolean};
   gap_estimated?: boolean;  // the allocator was not asked at every reading
   series: {step: number[]; time: number[]; curves: Array<{row: number; live: number[]; survivors: number[]; tensors?: number[]}>; others: number[]};
   sites: Site[];

@@ -5,6 +5,7 @@ import {select} from 'd3-selection';
 import {frameAt, PageData} from './data';
 import {el, panel} from './dom';
 import * as format from './format';
+import {linked, setLinked} from './link';
 import {onThemeChange} from './theme';
 
 type Metric = 'retained' | 'growth' | 'peak' | 'temporary';
@@ -22,6 +23,19 @@ interface Node {
 const kMetrics: Array<[Metric, string]> = [
   ['retained', 'Retained bytes'], ['growth', 'Growth per step'], ['peak', 'Bytes at the peak'], ['temporary', 'Temporary bytes'],
 ];
+
+// A frame as the library has drawn it.
+interface Drawn {
+  data: Node;
+  parent: Drawn | null;
+}
+
+// Its name and those above it, root first.
+function pathOf(node: Drawn): string {
+  const names: string[] = [];
+  for (let at: Drawn | null = node; at !== null && at.parent !== null && at.parent !== undefined; at = at.parent) names.unshift(at.data.name);
+  return names.join(' > ');
+}
 
 function shortPlace(place: string): string {
   return place.slice(place.lastIndexOf('/') + 1);
@@ -41,9 +55,22 @@ function interpreterFrames(data: PageData): boolean[] {
   return hidden;
 }
 
+// What imports a module, and what the module does while it is imported: hidden by default, because nobody can do much about it.
+// A frame of importlib hides itself and everything below it; what is hidden is one frame, "[imports]", at the place where it began.
+function importFrames(data: PageData): boolean[] {
+  const {parent, frame} = data.stacks;
+  const hidden: boolean[] = [];
+  for (let i = 0; i < parent.length; ++i) {
+    const f = frameAt(data, frame[i]);
+    const above = parent[i] >= 0 && hidden[parent[i]];
+    hidden.push(above || /<frozen importlib|importlib\/(_bootstrap|__init__)/.test(f.file) || /^_find_and_load|^_handle_fromlist$|^import_module$/.test(f.function));
+  }
+  return hidden;
+}
+
 // Builds the tree of one metric. Values below zero (corrections of estimates) have no width; the sum in the tooltip keeps them. What a
 // hidden frame asked for by itself is its caller's, and its children hang below that one.
-function buildTree(data: PageData, metric: Metric, hidden: boolean[]): Node {
+function buildTree(data: PageData, metric: Metric, hidden: boolean[], imports: boolean[]): Node {
   const {parent, frame, site} = data.stacks;
   const values = data.stacks[metric];
   const root: Node = {name: 'all', value: 0, sum: 0, place: '', kind: 'root', site: -1, children: []};
@@ -58,18 +85,40 @@ function buildTree(data: PageData, metric: Metric, hidden: boolean[]): Node {
     while (i >= 0 && hidden[i]) i = parent[i];
     return i >= 0 ? nodes[i] : root;
   };
+  // One frame for all that was imported from the same place.
+  const imported = new Map<Node, Node>();
+  const importsOf = (i: number): Node => {
+    while (i >= 0 && imports[i]) i = parent[i];
+    const above = shown(i);
+    let node = imported.get(above);
+    if (node === undefined) {
+      node = {name: '[imports]', value: 0, sum: 0, place: '', kind: 'leftover', site: -1, children: []};
+      imported.set(above, node);
+    }
+    return node;
+  };
   // Own values first: a frame whose values come from hidden ones is there to be shown.
   for (let i = 0; i < nodes.length; ++i) {
-    if (!hidden[i]) continue;
-    const above = shown(i);
+    if (!hidden[i] && !imports[i]) continue;
+    const above = imports[i] ? importsOf(i) : shown(i);
     above.value += nodes[i].value;
     above.sum += nodes[i].sum;
   }
   for (let i = nodes.length - 1; i >= 0; --i) {
-    if (hidden[i]) continue;
+    if (hidden[i] || imports[i]) continue;
+    const at = imported.get(nodes[i]);
+    if (at !== undefined) {
+      nodes[i].sum += at.sum;
+      if (at.value > 0) nodes[i].children.push(at);
+    }
     const above = shown(parent[i]);
     above.sum += nodes[i].sum;
     if (nodes[i].value > 0 || nodes[i].children.length > 0) above.children.push(nodes[i]);
+  }
+  const atRoot = imported.get(root);
+  if (atRoot !== undefined) {
+    root.sum += atRoot.sum;
+    if (atRoot.value > 0) root.children.push(atRoot);
   }
   return root;
 }
@@ -104,6 +153,9 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
   let chosen: Node | null = null;
   const interpreter = interpreterFrames(data);
   let showsInterpreter = false;
+  const imports = importFrames(data);
+  const none: boolean[] = [];
+  let showsImports = false;
 
   const describe = (node: Node) => `${node.name}${node.place !== '' ? `  ${node.place}` : ''}\n${unit(node.sum)}, ${format.percent(node.sum, total)} of all`;
 
@@ -128,7 +180,7 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
     const width = holder.clientWidth;
     if (width === 0) return;
     holder.replaceChildren();
-    const tree = buildTree(data, metric, showsInterpreter ? [] : interpreter);
+    const tree = buildTree(data, metric, showsInterpreter ? none : interpreter, showsImports ? none : imports);
     total = tree.sum;
     chosen = null;
     if (tree.children.length === 0) {
@@ -146,15 +198,32 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
           found.textContent = `${format.count(results.length)} frames, ${unit(sum)} (${format.percent(sum, total)})`;
         })
         .onHover((node: {data: Node}) => show(node.data))
-        .onClick((node: {data: Node}) => {
+        .onClick((node: Drawn) => {
           chosen = node.data;
           show(node.data);
+          setLinked('flame', pathOf(node));
           makeReachable();
         });
     chart(select(holder).datum(tree));
     makeReachable();
     show(null);
+    zoomTo(linked('flame'));
     if (search.value !== '') chart.search(search.value);
+  }
+
+  // A link to a frame that this metric does not have shows all.
+  function zoomTo(path: string | undefined): void {
+    if (path === undefined || path === '') return;
+    for (const frame of holder.querySelectorAll<SVGGElement>('g.frame')) {
+      const drawn = (frame as unknown as {__data__?: Drawn}).__data__;  // where d3 keeps it
+      if (drawn !== undefined && pathOf(drawn) === path) {
+        chart?.zoomTo(drawn);
+        chosen = drawn.data;
+        show(drawn.data);
+        makeReachable();
+        return;
+      }
+    }
   }
 
   holder.addEventListener('keydown', (event) => {
@@ -186,6 +255,7 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
   reset.addEventListener('click', () => {
     chart?.resetZoom();
     chosen = null;
+    setLinked('flame', undefined);
     show(null);
     makeReachable();
   });
@@ -194,6 +264,12 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
   inside.addEventListener('click', () => {
     showsInterpreter = !showsInterpreter;
     inside.setAttribute('aria-pressed', String(showsInterpreter));
+    draw();
+  });
+  const importing = el('button', {type: 'button', class: 'toggle', id: 'flame-imports', 'aria-pressed': 'false', hidden: !imports.includes(true)}, 'Imports');
+  importing.addEventListener('click', () => {
+    showsImports = !showsImports;
+    importing.setAttribute('aria-pressed', String(showsImports));
     draw();
   });
   const open = el('button', {type: 'button', class: 'quiet', hidden: true}, 'Open its site');
@@ -209,5 +285,5 @@ export function flameView(data: PageData, chooseSite: (row: number) => void): HT
       ` ${format.count(data.stacks.all)} frames, drawn as ${format.count(data.stacks.parent.length)}; the rest is added up as [smaller stacks].` : '';
   const legend = el('p', {class: 'kinds'}, el('i', {class: 'python'}), 'Python', el('i', {class: 'op'}), 'torch op', el('i', {class: 'native'}), 'native');
   return panel('Flame graph', `Root on top, width is bytes. Click or press Enter to zoom, Escape to go back.${pruned}`,
-      el('div', {class: 'tools'}, choice, search, found, inside, reset, open), info, holder, legend);
+      el('div', {class: 'tools'}, choice, search, found, inside, importing, reset, open), info, holder, legend);
 }

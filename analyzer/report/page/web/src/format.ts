@@ -31,15 +31,31 @@ export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
+// An interval in one unit: "1.16-1.24 MiB", as FormatByteInterval().
+export function byteInterval(low: number, high: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+  let unit = 0;
+  for (let rest = Math.max(Math.abs(low), Math.abs(high)); rest >= 1023.5 && unit + 1 < units.length; rest /= 1024) ++unit;
+  const text = (value: number) => {
+    const scaled = value / 1024 ** unit;
+    const size = Math.abs(scaled);
+    if (unit === 0) return scaled.toFixed(size < 9.95 && scaled !== Math.floor(scaled) ? 1 : 0);
+    return scaled.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+  };
+  return `${text(low)}${low < 0 ? ' to ' : '-'}${text(high)} ${units[unit]}`;
+}
+
 export function step(value: number): string {
   return Math.abs(value - Math.round(value)) < 0.05 || value >= 1000 ? count(value) : value.toFixed(1);
 }
 
+// As FormatDuration() in analyzer/base/human_units.h.
 export function duration(seconds: number): string {
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  if (seconds < 0.9995) return `${(seconds * 1000).toFixed(0)} ms`;
+  if (seconds < 99.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor(whole % 3600 / 60)} min`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
+  return `${Math.floor(whole / 3600)} h ${String(Math.floor(whole / 60) % 60).padStart(2, '0')} min`;
 }
 
 export function clock(seconds: number): string {

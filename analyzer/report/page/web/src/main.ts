@@ -3,9 +3,11 @@ import 'uplot/dist/uPlot.min.css';
 import './style.css';
 
 import {banner} from './banner';
+import {ledgerBands} from './bands';
 import {PageData, readData} from './data';
 import {el} from './dom';
 import {flameView} from './flame';
+import {linked, setLinked, watchLinks} from './link';
 import {sitesView} from './sites';
 import {stackedSites} from './stacked';
 import * as tables from './tables';
@@ -29,11 +31,15 @@ function build(data: PageData): void {
   let sites: ReturnType<typeof sitesView> | null = null;
   const openSite = (row: number) => {
     show('sites');
+    setLinked('tab', 'sites');
     sites?.choose(row);
     page.querySelector<HTMLElement>('.detail')?.focus();
   };
   const views: View[] = [
-    {id: 'timeline', name: 'Timeline', build: () => [timeline(data), stackedSites(data, openSite), tables.breakdown(data)]},
+    {
+      id: 'timeline', name: 'Timeline',
+      build: () => [tables.lastMinutes(data), timeline(data), stackedSites(data, openSite), ledgerBands(data), tables.breakdown(data)],
+    },
     {
       id: 'sites', name: 'Sites',
       build: () => {
@@ -71,7 +77,10 @@ function build(data: PageData): void {
   const bar = el('div', {class: 'tabs', role: 'tablist', 'aria-label': 'Views'});
   for (const view of views) {
     const tab = el('button', {type: 'button', role: 'tab', id: `tab-${view.id}`, 'aria-controls': `view-${view.id}`}, view.name);
-    tab.addEventListener('click', () => show(view.id));
+    tab.addEventListener('click', () => {
+      show(view.id);
+      setLinked('tab', view.id);
+    });
     tabs.set(view.id, tab);
     bar.append(tab);
     panels.set(view.id, el('div', {class: 'view', role: 'tabpanel', id: `view-${view.id}`, 'aria-labelledby': `tab-${view.id}`}));
@@ -82,15 +91,23 @@ function build(data: PageData): void {
     const at = views.findIndex((view) => tabs.get(view.id)?.getAttribute('aria-selected') === 'true');
     const next = views[(at + move + views.length) % views.length];
     show(next.id);
+    setLinked('tab', next.id);
     tabs.get(next.id)?.focus();
   });
 
   const recording = data.report.recording;
   page.append(
-      el('div', {class: 'top'}, el('span', {class: 'brand'}, 'Plateau'), el('code', {class: 'command'}, recording.command), el('span', {class: 'when'}, recording.started_utc), themeChoice()),
-      banner(data), bar, el('main', {}, ...panels.values()),
+      el('header', {class: 'top'}, el('span', {class: 'brand'}, 'Plateau'), el('code', {class: 'command'}, recording.command), el('span', {class: 'when'}, recording.started_utc), themeChoice()),
+      el('main', {}, banner(data, openSite), bar, ...panels.values()),
       el('footer', {}, `Plateau ${data.report.tool_version}. Sites and leftovers add up to the totals above them.`));
-  show('timeline');
+  const showLinked = () => {
+    const view = views.find((candidate) => candidate.id === linked('tab')) ?? views[0];
+    show(view.id);
+    const row = data.sites.findIndex((site) => site.site === linked('site'));
+    if (row >= 0) sites?.choose(row);
+  };
+  watchLinks(showLinked);
+  showLinked();
   window.addEventListener('beforeprint', () => views.forEach(fill));
 }
 

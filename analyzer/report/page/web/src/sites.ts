@@ -2,12 +2,15 @@
 // are, where it was called from.
 import uPlot from 'uplot';
 
-import {verdictChip} from './banner';
+import {headlineRow, verdictChip} from './banner';
 import {axes, ChartHolder, countAxis} from './chart';
 import {frameAt, PageData, Site} from './data';
 import {el, panel, table} from './dom';
+import {editorLink, excerpt} from './excerpt';
 import * as format from './format';
 import {heldBy} from './holders';
+import {linked, setLinked} from './link';
+import {sparkline} from './sparkline';
 import {color, kSeries, withAlpha} from './theme';
 
 function survivorChart(data: PageData, row: number): HTMLElement | null {
@@ -65,7 +68,7 @@ export function siteDetail(data: PageData, row: number): HTMLElement {
   const site = data.sites[row];
   const facts: Array<[string, string]> = [
     ['Retained', `${format.bytes(site.retained)} in ${format.count(site.count)} objects`],
-    ['Growth', site.growth ? format.rate(site.growth) + (site.growth_interval ? ` (${format.bytes(site.growth_interval[0])} to ${format.bytes(site.growth_interval[1])})` : '') : 'none'],
+    ['Growth', site.growth ? format.rate(site.growth) + (site.growth_interval ? ` (${format.byteInterval(site.growth_interval[0], site.growth_interval[1])})` : '') : 'none'],
     ['At the peak', format.bytes(site.peak ?? 0)],
     ['Temporary', format.bytes(site.temporary ?? 0)],
     ['Allocated', `${format.bytes(site.alloc_bytes ?? 0)} in ${format.count(site.alloc_count ?? 0)} calls`],
@@ -80,7 +83,8 @@ export function siteDetail(data: PageData, row: number): HTMLElement {
   }));
   return el('article', {class: 'detail', tabindex: '-1'},
       el('h3', {}, site.site), verdictChip(site.verdict ?? ''),
-      site.source !== undefined && el('pre', {class: 'source'}, site.source.trim()),
+      excerpt(site), editorLink(site),
+      site.library !== undefined && el('p', {class: 'note'}, `allocated in ${site.library}`),
       site.evidence !== undefined && el('p', {}, site.evidence),
       el('dl', {class: 'facts'}, ...facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])),
       heldBy(site), survivorChart(data, row), ages(site),
@@ -100,17 +104,29 @@ export function sitesView(data: PageData): SitesView {
   const total = data.report.totals;
 
   function footer(name: string, retained: number, objects: number, peak: number, temporary: number, title = ''): HTMLTableRowElement {
-    return el('tr', {title}, el('td', {class: 'wide'}, name), el('td', {}), el('td', {class: 'number'}, format.bytes(retained)), el('td', {}),
+    return el('tr', {title}, el('td', {class: 'wide'}, name), el('td', {}), el('td', {}), el('td', {class: 'number'}, format.bytes(retained)), el('td', {}),
               el('td', {class: 'number'}, format.bytes(peak)), el('td', {class: 'number'}, format.bytes(temporary)), el('td', {class: 'number'}, format.count(objects)));
   }
 
-  function choose(row: number): void {
+  // By name: the number of a row means nothing in another report.
+  function choose(row: number, byHand = true): void {
     detail.replaceChildren(siteDetail(data, row));
+    if (byHand) setLinked('site', data.sites[row].site);
   }
+
+  const curves = new Map(data.series.curves.map((curve) => [curve.row, curve.live]));
+  const curveOf = (row: number): Node | string => {
+    const live = curves.get(row);
+    return live === undefined ? '' : sparkline(live, `Live bytes of ${data.sites[row].site} by step`, {tone: `tone-${format.severity(data.sites[row].verdict ?? '')}`});
+  };
+  const isImport = (row: number) => data.sites[row].import === true && !(data.sites[row].growth);
+  const imports = rows.filter(isImport);
+  let showsImports = false;
 
   function draw(): void {
     const words = filter.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
     const shown = rows.filter((row) => {
+      if (!showsImports && words.length === 0 && isImport(row)) return false;
       const site = data.sites[row];
       const text = `${site.site} ${site.file ?? ''} ${site.module ?? ''} ${site.verdict ?? ''} ${site.category ?? ''} ${site.pool ?? 'host'}`.toLowerCase();
       return words.every((word) => text.includes(word));
@@ -118,6 +134,11 @@ export function sitesView(data: PageData): SitesView {
     const foot: HTMLTableRowElement[] = [];
     if (words.length === 0) {
       if (data.rest.sites > 0) foot.push(footer(`[${format.count(data.rest.sites)} smaller sites]`, data.rest.retained, data.rest.count, data.rest.peak, data.rest.temporary));
+      if (!showsImports && imports.length > 0) {
+        const sum = (pick: (site: Site) => number | undefined) => imports.reduce((all, row) => all + (pick(data.sites[row]) ?? 0), 0);
+        foot.push(footer(`[${format.count(imports.length)} ${imports.length === 1 ? 'import' : 'imports'}]`, sum((s) => s.retained), sum((s) => s.count), sum((s) => s.peak), sum((s) => s.temporary),
+            'What importing modules allocated'));
+      }
       for (const leftover of total.leftovers) foot.push(footer(leftover.name, leftover.retained_bytes, leftover.retained_count, leftover.peak_bytes, leftover.temporary_bytes, leftover.explanation));
       const sum = footer('Total', total.retained_bytes, total.retained_count, total.peak_bytes, total.temporary_bytes);
       sum.className = 'total';
@@ -129,18 +150,27 @@ export function sitesView(data: PageData): SitesView {
         cell: (row) => el('span', {}, el('code', {}, data.sites[row].site), data.sites[row].source !== undefined && el('small', {class: 'under'}, data.sites[row].source.trim())),
       },
       {title: 'Verdict', sort: (row) => data.sites[row].verdict ?? '', cell: (row) => verdictChip(data.sites[row].verdict ?? '')},
+      {title: 'By step', cell: curveOf},
       {title: 'Retained', numeric: true, sort: (row) => data.sites[row].retained, cell: (row) => format.bytes(data.sites[row].retained)},
       {title: 'Growth', numeric: true, sort: (row) => data.sites[row].growth ?? 0, cell: (row) => data.sites[row].growth ? format.rate(data.sites[row].growth) : '-'},
       {title: 'At peak', numeric: true, sort: (row) => data.sites[row].peak ?? 0, cell: (row) => format.bytes(data.sites[row].peak ?? 0)},
       {title: 'Temporary', numeric: true, sort: (row) => data.sites[row].temporary ?? 0, cell: (row) => format.bytes(data.sites[row].temporary ?? 0)},
       {title: 'Objects', numeric: true, sort: (row) => data.sites[row].count, cell: (row) => format.count(data.sites[row].count)},
-    ], shown, {sorted: 2, limit: 50, onRow: choose, label: 'Call sites', foot}));
+    ], shown, {sorted: 3, limit: 50, onRow: (row) => choose(row), label: 'Call sites', foot}));
   }
   filter.addEventListener('input', draw);
   draw();
-  const worst = rows.find((row) => data.sites[row].verdict === data.report.verdict) ?? rows[0];
-  if (worst !== undefined) choose(worst);
+  const asked = rows.find((row) => data.sites[row].site === linked('site'));
+  const worst = asked ?? (headlineRow(data) >= 0 ? headlineRow(data) : rows.find((row) => data.sites[row].verdict === data.report.verdict) ?? rows[0]);
+  if (worst !== undefined) choose(worst, false);
+  const imported = el('button', {type: 'button', class: 'toggle', id: 'sites-imports', 'aria-pressed': 'false', hidden: imports.length === 0},
+      `Imports (${format.count(imports.length)})`);
+  imported.addEventListener('click', () => {
+    showsImports = !showsImports;
+    imported.setAttribute('aria-pressed', String(showsImports));
+    draw();
+  });
   const element = el('div', {class: 'two'},
-      panel('Call sites', 'A site is the first line of your own code on the stack. Click a row for its details.', filter, list), detail);
+      panel('Call sites', 'A site is the first line of your own code on the stack. Click a row for its details.', el('div', {class: 'tools'}, filter, imported), list), detail);
   return {element, choose};
 }

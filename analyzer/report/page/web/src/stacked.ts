@@ -33,7 +33,7 @@ export function stackedSites(data: PageData, choose: (row: number) => void): HTM
     return new uPlot({
       width,
       height: 300,
-      padding: [8, 14, 0, 0],
+      padding: [8, 26, 0, 0],
       legend: {show: false},
       scales: {x: {time: false}, y: {range: (_plot, _low, high) => [0, (high ?? 1) * 1.05 || 1]}},
       axes: axes(true),

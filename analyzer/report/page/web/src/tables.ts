@@ -8,7 +8,7 @@ import {kSeries} from './theme';
 export function hypotheses(data: PageData): HTMLElement {
   const order = ['supported', 'possible', 'not tested', 'ruled out'];
   const rows = data.report.hypotheses.slice().sort((a, b) => order.indexOf(a.result.replace('_', ' ')) - order.indexOf(b.result.replace('_', ' ')));
-  const tone = (result: string) => result === 'supported' ? 'grows' : result === 'possible' ? 'open' : 'fine';
+  const tone = (result: string) => result === 'supported' ? 'grows' : result === 'possible' ? 'open' : result === 'ruled out' || result === 'ruled_out' ? 'fine' : 'none';
   return panel('What usually gets the blame', 'Each suspect was tested against this recording.',
       table([
         {title: 'Suspect', cell: (h) => h.name},
@@ -73,7 +73,7 @@ export function ledger(data: PageData): HTMLElement {
     {title: 'At the end', numeric: true, cell: (row) => format.bytes(row.end)},
     {title: 'Change', numeric: true, cell: (row) => `${row.change > 0 ? '+' : ''}${format.bytes(row.change)}`},
     {title: 'Highest', numeric: true, cell: (row) => format.bytes(row.peak)},
-    {title: '', wide: true, cell: (row) => row.note},
+    {title: 'What it is', wide: true, cell: (row) => row.note},
   ], rows, {label: 'Ledger'});
   return panel('Ledger', 'The resident set is the sum of its parts; what nothing accounts for is printed, not hidden.', view);
 }
@@ -177,4 +177,18 @@ export function recording(data: PageData): HTMLElement {
   return panel('How it was recorded', '',
       el('dl', {class: 'facts'}, ...facts.filter(([, value]) => value !== '').flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])),
       notes.length > 0 && el('ul', {}, ...notes.map((note) => el('li', {}, note))));
+}
+
+// What a run that was killed did last.
+export function lastMinutes(data: PageData): HTMLElement | null {
+  const last = data.report.last_minutes;
+  if (last === undefined || last.to_seconds <= 0) return null;
+  const askers = (title: string, rows: typeof last.asked) => rows.length > 0 && table([
+    {title, wide: true, cell: (row) => el('code', {}, row.site)},
+    {title: 'Grew by', numeric: true, cell: (row) => format.bytes(row.grown_bytes)},
+    {title: 'Held', numeric: true, cell: (row) => format.bytes(row.retained_bytes)},
+  ], rows, {label: title});
+  return panel('The last minutes', `The run was killed (${data.report.recording.ending}). From ${format.duration(last.from_seconds)} to ${format.duration(last.to_seconds)} ` +
+      `resident memory went from ${format.bytes(last.rss_from_bytes)} to ${format.bytes(last.rss_to_bytes)}.`,
+      askers('Asked last', last.asked), askers('Largest', last.largest), ...last.refused.map((text) => el('p', {}, `Refused: ${text}.`)));
 }

@@ -6,6 +6,7 @@ import type {Forecast, LedgerColumn, PageData, Phase} from './data';
 import {trainingEnd} from './data';
 import {el, panel} from './dom';
 import * as format from './format';
+import {linked, setLinked} from './link';
 import {color, kSeries, withAlpha} from './theme';
 
 // Bytes, except where `count` says that it is a number of things: those have their own axis on the right.
@@ -79,6 +80,37 @@ function drawPhases(plot: uPlot, phases: Phase[], byStep: boolean): void {
     }
   });
   ctx.restore();
+}
+
+// Evaluations and checkpoints as marks at the top: they are a step long, and would be thinner than a pixel in a long run.
+function drawMarks(plot: uPlot, phases: Phase[], byStep: boolean): void {
+  const {ctx, bbox} = plot;
+  const size = 4 * devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  for (const phase of phases) {
+    if (phase.kind !== 'evaluation' && phase.kind !== 'checkpoint') continue;
+    const x = plot.valToPos(byStep ? phase.from_step : phase.from_seconds, 'x', true);
+    ctx.fillStyle = color(phase.kind);
+    ctx.beginPath();
+    if (phase.kind === 'evaluation') {  // a triangle that points down; a checkpoint is a square
+      ctx.moveTo(x - size, bbox.top);
+      ctx.lineTo(x + size, bbox.top);
+      ctx.lineTo(x, bbox.top + 1.6 * size);
+    } else {
+      ctx.rect(x - size * 0.8, bbox.top, 1.6 * size, 1.6 * size);
+    }
+    ctx.fill();
+  }
+  ctx.restore();
+}
+
+function markLegend(phases: Phase[]): HTMLElement | null {
+  const kinds = (['evaluation', 'checkpoint'] as const).filter((kind) => phases.some((phase) => phase.kind === kind));
+  if (kinds.length === 0) return null;
+  return el('p', {class: 'kinds marks'}, ...kinds.flatMap((kind) => [el('i', {class: `mark-${kind}`}), `${kind} (${phases.filter((phase) => phase.kind === kind).length})`]));
 }
 
 // Names of the phases, above the grid and with a halo, so that no line runs through them.
@@ -214,7 +246,7 @@ export function timeline(data: PageData): HTMLElement {
     return new uPlot({
       width,
       height: 380,
-      padding: [8, 14, 0, 0],
+      padding: [8, 26, 0, 0],
       legend: {show: false},
       scales: {
         x: {time: false}, y: {range: (_plot, _low, high) => [0, (high ?? 1) * 1.15 || 1]},
@@ -228,7 +260,15 @@ export function timeline(data: PageData): HTMLElement {
         drawClear: [(plot) => drawPhases(plot, data.report.phases, byStep)],
         draw: [(plot) => {
           drawPhaseNames(plot, data.report.phases, byStep);
+          drawMarks(plot, data.report.phases, byStep);
           if (limit !== null) drawLimit(plot, limit);
+        }],
+        setSelect: [(plot) => {
+          if (plot.select.width > 0) setLinked('x', `${plot.posToVal(plot.select.left, 'x').toFixed(1)}-${plot.posToVal(plot.select.left + plot.select.width, 'x').toFixed(1)}`);
+        }],
+        ready: [(plot) => {
+          const zoom = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(linked('x') ?? '');
+          if (zoom && byStep && Number(zoom[2]) > Number(zoom[1])) plot.setScale('x', {min: Number(zoom[1]), max: Number(zoom[2])});
         }],
         setCursor: [(plot) => {
           const at = plot.cursor.idx;
@@ -275,8 +315,11 @@ export function timeline(data: PageData): HTMLElement {
     holder.redraw();
   });
   const reset = el('button', {type: 'button', class: 'quiet'}, 'Reset zoom');
-  reset.addEventListener('click', () => holder.redraw());
+  reset.addEventListener('click', () => {
+    setLinked('x', undefined);
+    holder.redraw();
+  });
   const thinned = data.ledger_readings > ledger.step.length ? ` ${format.count(data.ledger_readings)} readings, drawn as ${format.count(ledger.step.length)} with their extremes kept.` : '';
   return panel('Memory by step', `Drag to zoom. Click a name to show or hide its curve.${thinned}`,
-      el('div', {class: 'tools'}, axis, forecasts.length > 0 && ahead, reset, where), holder.element, chips);
+      el('div', {class: 'tools'}, axis, forecasts.length > 0 && ahead, reset, where), holder.element, markLegend(data.report.phases), chips);
 }

@@ -20,6 +20,7 @@ declare module 'd3-flame-graph' {
     search(term: string): void;
     clear(): void;
     resetZoom(): void;
+    zoomTo(node: unknown): void;
     destroy(): FlameChart;
   }
   const flamegraph: () => FlameChart;
