@@ -21,9 +21,11 @@
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/launch/directory_name.h"
 #include "analyzer/cli/launch/launch.h"
+#include "analyzer/cli/launch/memory_room.h"
 #include "analyzer/cli/launch/recorded_time.h"
 #include "analyzer/cli/launch/target.h"
 #include "analyzer/cli/load_report.h"
+#include "analyzer/cli/run_guard.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/reader/trace_packer.h"
 #include "analyzer/report/json/json_report.h"
@@ -252,9 +254,10 @@ absl::Status Report(const Arguments& arguments, const reader::Recording& recordi
 
 // Everything after the program's end. Failures are said and change nothing about the exit code.
 absl::Status Finish(const Arguments& arguments, const std::string& directory,
-                    const report::BuildOptions& options, const Ending& ending, uint64_t begin_ns) {
+                    const report::BuildOptions& options, const Ending& ending,
+                    const std::string& ending_words, uint64_t begin_ns) {
   const uint64_t end_ns = MonotonicNs();
-  NoteEnding(directory, ending.Words());
+  NoteEnding(directory, ending_words);
   PLATEAU_ASSIGN_OR_RETURN(reader::Recording recording, reader::OpenRecording({directory}));
   if (const std::string script = MissingScript(arguments.program());
       ending.exit_code != 0 && !script.empty()) {
@@ -265,7 +268,7 @@ absl::Status Finish(const Arguments& arguments, const std::string& directory,
   }
   const std::string lost = LostTime(recording, begin_ns, end_ns);
   if (!lost.empty()) {  // a card about the rest would be about another program
-    NoteEnding(directory, absl::StrCat(ending.Words(), "; ", lost));
+    NoteEnding(directory, absl::StrCat(ending_words, "; ", lost));
     absl::FPrintF(stderr, "plateau: %s\n", lost);
   }
   const absl::Status status = lost.empty() ? Report(arguments, recording, options) : absl::OkStatus();
@@ -282,17 +285,28 @@ absl::StatusOr<int> RunUntouched(const Arguments& arguments) {
 }
 
 absl::StatusOr<int> RunRun(const Arguments& arguments) {
+  PLATEAU_ASSIGN_OR_RETURN(GuardOptions guarded, ParseGuard(arguments));
   PLATEAU_ASSIGN_OR_RETURN(const report::BuildOptions options, ParseAnalysisOptions(arguments));
   const Target target = LookAtTarget(arguments.program()[0], FindLibrary("libplateau.so"));
   if (!target.why_not.empty()) Say(arguments, target.why_not);
   if (!target.may_preload) return RunUntouched(arguments);
   PLATEAU_ASSIGN_OR_RETURN(const std::string directory, MakeRecordingDirectory(arguments));
-  PLATEAU_ASSIGN_OR_RETURN(const Launch launch, PrepareLaunch(arguments, directory));
+  PLATEAU_ASSIGN_OR_RETURN(Launch launch, PrepareLaunch(arguments, directory));
   if (target.why_not.empty() && !target.path.empty()) {
     Say(arguments, StartLine(arguments, launch, directory));
   }
+  const bool is_guarded = !guarded.IsIdle();
+  guarded.directory = directory;
+  guarded.build = options;
+  guarded.build.with_stacks = guarded.build.with_details = false;
+  guarded.say = [](const std::string& text) { absl::FPrintF(stderr, "plateau: %s\n", text); };
+  RunGuard guard(std::move(guarded));
+  if (is_guarded) launch.watch = [&guard](pid_t child) { guard.Look(child); };
+  const MemoryRoom room;
+  const KillCounts kills = room.Kills();
   const uint64_t begin_ns = MonotonicNs();
   PLATEAU_ASSIGN_OR_RETURN(const Ending ending, RunProgram(launch));
+  guard.Finish();
   if (!ending.was_started) {
     rmdir(directory.c_str());
     absl::FPrintF(stderr, "plateau run: %s%s\n", ending.reason, HowToStart(arguments.program()[0]));
@@ -304,13 +318,24 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
     Say(arguments, "nothing was recorded; `plateau doctor` says what can be");
     return ending.exit_code;
   }
-  if (const absl::Status status = Finish(arguments, directory, options, ending, begin_ns); !status.ok()) {
+  std::string words = ending.Words();
+  if (!guard.stopped().empty()) absl::StrAppend(&words, "; ", guard.stopped());
+  // What was killed may be a child; the program itself then ends with 137, or in any other way.
+  if (const std::string killed = KillsInWords(kills, room.Kills()); !killed.empty() && ending.exit_code != 0)
+    absl::StrAppend(&words, "; ", killed);
+  if (const absl::Status status = Finish(arguments, directory, options, ending, words, begin_ns);
+      !status.ok()) {
     Say(arguments, std::string(status.message()));
   }
   if (!fs::exists(directory, error)) return ending.exit_code;
   Say(arguments,
       absl::StrCat("`plateau report ", fs::proximate(directory, error).string(), "` shows it again"));
   return ending.exit_code;
+}
+
+std::vector<Option> WithGuardOptions(std::vector<Option> options) {
+  for (const Option& option : GuardOptionRows()) options.push_back(option);
+  return options;
 }
 
 }  // namespace
@@ -326,7 +351,7 @@ const Command& RunCommand() {
           "ended, in whatever way, the card goes to stderr. Child processes are recorded too. The recording "
           "is a directory; "
           "`plateau report` reads it again, also while the program is still running.",
-      .options = WithAnalysisOptions(
+      .options = WithGuardOptions(WithAnalysisOptions(
           {{.name = "out",
             .letter = 'o',
             .value = "DIR",
@@ -382,10 +407,14 @@ const Command& RunCommand() {
            {.name = "no-report", .help = "Only record."},
            {.name = "no-pack",
             .help = "Leave the finished traces as they are. Else those of up to 32 MiB are packed."},
-           {.name = "quiet", .letter = 'q', .help = "Say nothing but the card."}}),
+           {.name = "quiet", .letter = 'q', .help = "Say nothing but the card."}})),
       .examples = {{"plateau run -- python train.py --epochs 2", "a Python training run"},
                    {"plateau run --exact -o rec --html report.html -- ./train",
                     "every allocation of a C++ program, with a page"},
+                   {"plateau run --on leak --do 'notify-send \"$PLATEAU_SUMMARY\"' -- python train.py",
+                    "say so as soon as it is known"},
+                   {"plateau run --stop-before-oom 95% -- python train.py",
+                    "end it with a checkpoint before the kernel does without"},
                    {"plateau run --no-report -- make -j8",
                     "only record; look at it later with `plateau report`"}},
       .min_positional = 1,

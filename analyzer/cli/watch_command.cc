@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "analyzer/base/status_macros.h"
@@ -15,9 +16,10 @@
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/launch/launch.h"
+#include "analyzer/cli/live/terminal_view.h"
+#include "analyzer/cli/live/watch_screen.h"
 #include "analyzer/cli/load_report.h"
 #include "analyzer/cli/metrics/metrics_watch.h"
-#include "analyzer/cli/terminal_view.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/report/site_listing.h"
 #include "analyzer/report/text/card.h"
@@ -33,6 +35,49 @@ std::string Screen(const report::ReportModel& model, bool color, int columns, in
   table.sort = report::SortKey::kGrowth;
   absl::StrAppend(&out, "\n", report::WriteSiteTable(model, table, {.color = color, .columns = columns}));
   return out;
+}
+
+// The keys, as long a list as fits.
+std::string HelpLine(const WatchState& state) {
+  const std::string sort = absl::StrCat("s sort", state.shows_details ? "" : ", arrows choose");
+  for (const std::string& text :
+       {absl::StrCat(sort, ", Enter ", state.shows_details ? "back" : "details", ", p ",
+                     state.is_paused ? "go on" : "pause", ", q ends the view, not the run"),
+        std::string("s sort, Enter details, p pause, q ends the view"),
+        std::string("s Enter p, q ends the view"), std::string("q ends the view")}) {
+    if (static_cast<int>(text.size()) <= state.columns) return text;
+  }
+  return "q";
+}
+
+void Press(int key, const report::ReportModel& model, WatchState* state) {
+  const size_t rows = RowsOf(model, *state).size();
+  switch (key) {
+    case 's':
+      state->sort = NextSort(state->sort);
+      state->chosen = 0;
+      break;
+    case 'p':
+    case ' ':
+      state->is_paused = !state->is_paused;
+      break;
+    case '\n':
+      state->shows_details = !state->shows_details;
+      break;
+    case 0x1b:
+      state->shows_details = false;
+      break;
+    case 'j':
+    case TerminalView::kArrow + 'B':
+      if (state->chosen + 1 < rows) ++state->chosen;
+      break;
+    case 'k':
+    case TerminalView::kArrow + 'A':
+      if (state->chosen > 0) --state->chosen;
+      break;
+    default:
+      break;
+  }
 }
 
 // A process that is attached to for as long as it is looked at.
@@ -70,6 +115,21 @@ class AttachedMeanwhile {
   std::string directory_;
 };
 
+// Output that is no terminal gets a screen per look.
+template <typename Screen>
+absl::StatusOr<int> WatchWithoutTerminal(const std::vector<std::string>& recordings,
+                                         const report::BuildOptions& options, double interval,
+                                         const Screen& screen) {
+  TerminalView view;
+  while (true) {
+    const absl::StatusOr<reader::Recording> recording = reader::OpenRecording(recordings);
+    const bool is_running = recording.ok() && recording->IsRunning();
+    PLATEAU_ASSIGN_OR_RETURN(const report::ReportModel model, LoadReport(recordings, options));
+    PLATEAU_RETURN_IF_ERROR(view.Draw(screen(model), ""));
+    if (!is_running || view.Wait(interval) == TerminalView::Event::kQuit) return kExitOk;
+  }
+}
+
 absl::StatusOr<int> RunWatch(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(report::BuildOptions options, ParseAnalysisOptions(arguments));
   PLATEAU_ASSIGN_OR_RETURN(const double interval, arguments.Number("interval", 2));
@@ -106,25 +166,45 @@ absl::StatusOr<int> RunWatch(const Arguments& arguments) {
   }
   // Read once before the terminal is touched, so that a wrong name is an ordinary message.
   PLATEAU_ASSIGN_OR_RETURN(report::ReportModel model, LoadReport(recordings, options));
-  TerminalView view;
-  while (true) {
-    // Asked before reading: what is written after the process was last seen alive is read in any case.
-    const absl::StatusOr<reader::Recording> recording = reader::OpenRecording(recordings);
-    const bool is_running = recording.ok() && recording->IsRunning();
-    const absl::Time started = absl::Now();
-    PLATEAU_ASSIGN_OR_RETURN(model, LoadReport(recordings, options));
-    // Reading a long recording takes time too: never spend more than half of it on looking.
-    const double pause = std::max(interval, absl::ToDoubleSeconds(absl::Now() - started));
-    const std::string help = is_running ? absl::StrFormat("every %.3g s; q ends the view, not the run", pause)
-                                        : "the run has ended";
+  if (isatty(STDOUT_FILENO) == 0) return WatchWithoutTerminal(recordings, options, interval, screen);
+  {
+    options.with_details = true;  // the curve and the stack of a chosen site
+    options.named_sites = 100;
+    TerminalView view;
+    WatchState state;
+    state.color = color;
     while (true) {
-      PLATEAU_RETURN_IF_ERROR(view.Draw(screen(model), help));
-      if (!is_running) return kExitOk;
-      const TerminalView::Event event = view.Wait(pause);
-      if (event == TerminalView::Event::kQuit) return kExitOk;
-      if (event == TerminalView::Event::kTimeout) break;
+      // Asked before reading: what is written after the process was last seen alive is read in any case.
+      const absl::StatusOr<reader::Recording> recording = reader::OpenRecording(recordings);
+      const bool is_running = recording.ok() && recording->IsRunning();
+      const absl::Time started = absl::Now();
+      PLATEAU_ASSIGN_OR_RETURN(model, LoadReport(recordings, options));
+      // Reading a long recording takes time too: never spend more than half of it on looking.
+      double pause = std::max(interval, absl::ToDoubleSeconds(absl::Now() - started));
+      state.is_running = is_running;
+      bool is_over = false;
+      while (!is_over) {
+        state.columns = TerminalView::Columns();
+        state.rows = TerminalView::Rows();
+        PLATEAU_RETURN_IF_ERROR(view.Draw(absl::StrJoin(WatchScreen(model, state), "\n"), HelpLine(state)));
+        if (!is_running) break;
+        const TerminalView::Event event = view.Wait(state.is_paused ? 3600 : pause);
+        if (event == TerminalView::Event::kQuit) return kExitOk;
+        if (event == TerminalView::Event::kKey) {
+          const bool was_paused = state.is_paused;
+          Press(view.key(), model, &state);
+          is_over = was_paused && !state.is_paused;
+          // A key does not put the next look off for ever.
+          pause = std::max(0.2, pause / 2);
+        }
+        is_over = is_over || event == TerminalView::Event::kTimeout;
+      }
+      if (!is_running) break;
     }
   }
+  // The view is gone with its screen: what it found stays.
+  PLATEAU_RETURN_IF_ERROR(WriteOutput("-", absl::StrCat(screen(model), "\nthe run has ended\n")));
+  return kExitOk;
 }
 
 }  // namespace
@@ -135,8 +215,11 @@ const Command& WatchCommand() {
       .usage = "[RECORDING]...",
       .summary = "Show the verdict of a run that is still going on, and keep it up to date.",
       .description =
-          "Reads the recording again every few seconds and draws the card and the sites that grow most. Ends "
-          "with the run, however that ends, or with q.",
+          "Fills the terminal with the headline, how sure it is by now, curves, ranks and the sites, and "
+          "reads the "
+          "recording again every few seconds. Keys: s sorts, arrows and Enter show a site, p pauses, q ends "
+          "the view. Ends "
+          "with the run, however that ends, and leaves the card. Works over ssh and in tmux.",
       .options = WithAnalysisOptions(
           {{.name = "interval",
             .letter = 'i',

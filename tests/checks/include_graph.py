@@ -72,8 +72,9 @@ BUILDS_ON = {
     "analyzer/report/bundle": ["analyzer/base", "analyzer/report", "analyzer/verdict/vocabulary"],
     "analyzer/cli/metrics": ["analyzer/base", "analyzer/report", "analyzer/report/metrics"],
     "analyzer/cli/launch": ["analyzer/base", "analyzer/reader"],
+    "analyzer/cli/live": ["analyzer/base", "analyzer/report", "analyzer/verdict/vocabulary"],
     "analyzer/cli/attach": ["analyzer/base", "preload/attach", "preload/base", "preload/trace"],
-    "analyzer/cli": ["analyzer/base", "analyzer/cli/attach", "analyzer/cli/launch", "analyzer/cli/metrics", "analyzer/reader", "analyzer/report", "analyzer/report/builder",
+    "analyzer/cli": ["analyzer/base", "analyzer/cli/attach", "analyzer/cli/launch", "analyzer/cli/live", "analyzer/cli/metrics", "analyzer/reader", "analyzer/report", "analyzer/report/builder",
                      "analyzer/report/bundle", "analyzer/report/columns", "analyzer/report/export", "analyzer/report/json", "analyzer/report/page", "analyzer/report/text",
                      "analyzer/verdict/cases", "analyzer/verdict/vocabulary", "preload/trace"],
 }

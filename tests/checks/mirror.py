@@ -153,7 +153,7 @@ ANALYZER = {
     "series/clock/mode_intervals": (CLOCK, INNER),
     "series/clock/passes_by_line": (CLOCK, INNER),
     "cli/table_options": ("tests/e2e/report_commands_test.py", "options of the commands"),
-    "cli/terminal_view": ("tests/e2e/watch_test.py", "needs a terminal"),
+    "cli/live/terminal_view": ("tests/e2e/watch_test.py", "needs a terminal"),
     "device/device_memory_map": ("tests/analyzer/device/device_ledger_test.cc", INNER),
     "process/analyze_process": (GOLDEN, "the whole analysis, from a trace in text to a report"),
     "process/device_summary": ("tests/e2e/cuda_report_test.py", "needs a recording with device memory"),

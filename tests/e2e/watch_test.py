@@ -7,6 +7,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -117,6 +118,7 @@ def check_frames_sizes_and_quit_key(folder):
         assert watch.steps() == sorted(watch.steps()), watch.steps()
         assert "q ends the view" in watch.frames()[-1]
         seen = len(watch.frames())
+        assert "  running  " in watch.frames()[-1], watch.frames()[-1]
         watch.resize(12, 60)
         until("frames of the new size", lambda: watch.read() or len(watch.frames()) >= seen + 2)
         last = watch.frames()[-1]
@@ -126,7 +128,7 @@ def check_frames_sizes_and_quit_key(folder):
         watch.read(0.5)
         os.write(watch.terminal, b"q")
         assert watch.exit_code() == 0
-        assert watch.text.rstrip().endswith("\x1b[?25h"), repr(watch.text[-40:])  # the cursor is back
+        assert watch.text.rstrip().endswith("\x1b[?1049l\x1b[?25h"), repr(watch.text[-40:])  # the cursor is back
         assert program.launcher.poll() is None, "the view ended the program"
 
 
@@ -147,7 +149,7 @@ def check_ends_with_the_program(folder):
         until("a frame", lambda: watch.read() or watch.frames())
         program.stop()
         assert watch.exit_code() == 0
-        assert "the run has ended" in watch.frames()[-1], watch.frames()[-1]
+        assert "the run has ended" in watch.text[watch.text.rindex("\x1b[?1049l"):], watch.text[-2000:]
 
 
 def check_ends_with_a_killed_program(folder):
@@ -157,7 +159,7 @@ def check_ends_with_a_killed_program(folder):
         os.kill(program.pid(), signal.SIGKILL)
         program.launcher.wait(PATIENCE)
         assert watch.exit_code() == 0
-        assert "the run has ended" in watch.frames()[-1], watch.frames()[-1]
+        assert "the run has ended" in watch.text[watch.text.rindex("\x1b[?1049l"):], watch.text[-2000:]
 
 
 def check_without_a_terminal(folder):
@@ -171,12 +173,49 @@ def check_without_a_terminal(folder):
         assert missing.returncode == 3 and b"\x1b" not in missing.stdout, missing
 
 
+def check_in_tmux(folder):
+    """As people see it: a narrow pane, keys, nothing wider than the pane, and the shell's screen back behind it."""
+    if not shutil.which("tmux"):
+        return "skipped: no tmux"
+    socket = str(folder / "tmux")
+
+    def tmux(*words):
+        return subprocess.run(["tmux", "-S", socket, "-f", "/dev/null", *words], capture_output=True, text=True, check=True).stdout
+
+    def screen():
+        return tmux("capture-pane", "-p", "-t", "view")
+
+    with Program(folder, "paned") as program:
+        tmux("new-session", "-d", "-s", "view", "-x", "64", "-y", "18", "sh")
+        try:
+            tmux("send-keys", "-t", "view", f"TERM=screen {PLATEAU} watch {program.recording} --interval 0.3", "Enter")
+            until("a running view", lambda: "  running  " in screen() and "site, by growth" in screen())
+            shown = screen()
+            assert all(len(line) <= 64 for line in shown.splitlines()) and "\ufffd" not in shown, shown
+            assert "live  " in shown and "RSS   " in shown and "q ends the view" in shown, shown
+            tmux("send-keys", "-t", "view", "s")
+            until("another order", lambda: "site, by retained" in screen())
+            tmux("send-keys", "-t", "view", "Down", "Up", "Enter")
+            until("the details of a site", lambda: "retained " in screen() and "site, by" not in screen())
+            tmux("send-keys", "-t", "view", "Enter")
+            until("the table again", lambda: "site, by retained" in screen())
+            tmux("send-keys", "-t", "view", "p")
+            until("the pause", lambda: "  paused  " in screen())
+            tmux("resize-window", "-t", "view", "-x", "38", "-y", "12")
+            until("the narrow view", lambda: "  paused  " in screen() and all(len(line) <= 38 for line in screen().splitlines()))
+            tmux("send-keys", "-t", "view", "q")
+            until("the shell's own screen", lambda: "paused" not in screen())
+        finally:
+            tmux("kill-server")
+    return "ok"
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="plateau-watch-") as name:
         folder = pathlib.Path(name)
         compile_c(folder, "program", PROGRAM)
         return failures((check_frames_sizes_and_quit_key, check_terminal_is_put_back_after_a_signal, check_ends_with_the_program,
-                         check_ends_with_a_killed_program, check_without_a_terminal), folder)
+                         check_ends_with_a_killed_program, check_without_a_terminal, check_in_tmux), folder)
 
 
 if __name__ == "__main__":

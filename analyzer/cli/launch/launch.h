@@ -6,6 +6,9 @@
 #ifndef PLATEAU_ANALYZER_CLI_LAUNCH_LAUNCH_H_
 #define PLATEAU_ANALYZER_CLI_LAUNCH_LAUNCH_H_
 
+#include <sys/types.h>
+
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +21,8 @@ struct Launch {
   std::vector<std::string> program;                              // as for execvp
   std::vector<std::pair<std::string, std::string>> environment;  // set in the program
   std::vector<std::string> preload;                              // put in front of what LD_PRELOAD has
+  // Called several times a second while the program runs, with its number; empty: nobody looks, and the launcher sleeps.
+  std::function<void(pid_t)> watch;
 };
 
 struct Ending {

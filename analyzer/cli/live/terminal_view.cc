@@ -1,4 +1,4 @@
-#include "analyzer/cli/terminal_view.h"
+#include "analyzer/cli/live/terminal_view.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -14,8 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "analyzer/base/status_macros.h"
-#include "analyzer/cli/load_report.h"
 
 namespace plateau::cli {
 namespace {
@@ -32,10 +30,10 @@ void Handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-size_t Rows() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1) return size.ws_row;
-  return 24;
+absl::Status Write(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    return absl::ErrnoToStatus(errno, "stdout");
+  return absl::OkStatus();
 }
 
 double Now() {
@@ -45,6 +43,27 @@ double Now() {
 }
 
 }  // namespace
+
+int TerminalView::Rows() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1 ? size.ws_row : 24;
+}
+
+int TerminalView::Columns() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? std::max<int>(size.ws_col, 20)
+                                                                         : 80;
+}
+
+// One key of what has arrived: a letter, or an escape sequence of the arrows. -1 when the terminal is gone.
+int TerminalView::ReadKey() {
+  char text[16];
+  const ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+  if (n == 0) return -1;
+  if (n < 0) return 0;
+  if (n >= 3 && text[0] == '\x1b' && (text[1] == '[' || text[1] == 'O')) return kArrow + text[2];
+  return text[0] == '\r' ? '\n' : static_cast<unsigned char>(text[0]);
+}
 
 TerminalView::TerminalView() : is_terminal_(isatty(STDOUT_FILENO) == 1) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) Handle(signal, OnQuit);
@@ -58,28 +77,26 @@ TerminalView::TerminalView() : is_terminal_(isatty(STDOUT_FILENO) == 1) {
     keys.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSANOW, &keys);
   }
-  std::fputs("\x1b[?25l\x1b[2J", stdout);
+  std::fputs("\x1b[?1049h\x1b[?25l\x1b[2J", stdout);
 }
 
 TerminalView::~TerminalView() {
   if (is_terminal_) {
-    std::fputs("\x1b[?7h\x1b[?25h\n", stdout);
+    std::fputs("\x1b[?7h\x1b[?1049l\x1b[?25h", stdout);
     std::fflush(stdout);
   }
   if (has_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
 absl::Status TerminalView::Draw(const std::string& screen, const std::string& last_line) {
-  if (!is_terminal_) return WriteOutput("-", screen);
+  if (!is_terminal_) return Write(screen);
   std::vector<std::string> lines = absl::StrSplit(screen, '\n');
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
-  lines.resize(std::min(lines.size(), Rows() - 1));
+  lines.resize(std::min(lines.size(), static_cast<size_t>(Rows()) - 1));
   lines.push_back(last_line);
   // Home, and clear what is behind each line and below the last, rather than clear and draw: no flicker.
   const std::string text = absl::StrCat("\x1b[?7l\x1b[H", absl::StrJoin(lines, "\x1b[K\n"), "\x1b[K\x1b[J");
-  PLATEAU_RETURN_IF_ERROR(WriteOutput("-", text));
-  std::fflush(stdout);
-  return absl::OkStatus();
+  return Write(text);
 }
 
 TerminalView::Event TerminalView::Wait(double seconds) {
@@ -97,10 +114,10 @@ TerminalView::Event TerminalView::Wait(double seconds) {
     const int timeout_ms = static_cast<int>(std::min(left, 0.2) * 1000) + 1;
     const int ready = poll(&keyboard, has_keys_ ? 1 : 0, timeout_ms);
     if (ready <= 0) continue;
-    char key = 0;
-    const ssize_t n = read(STDIN_FILENO, &key, 1);
-    if (n == 1 && (key == 'q' || key == 'Q' || key == '\x03' || key == '\x04')) return Event::kQuit;
-    if (n == 0 && (keyboard.revents & POLLHUP) != 0) return Event::kQuit;  // the terminal is gone
+    key_ = ReadKey();
+    if (key_ == 'q' || key_ == 'Q' || key_ == '\x03' || key_ == '\x04') return Event::kQuit;
+    if (key_ < 0 && (keyboard.revents & POLLHUP) != 0) return Event::kQuit;  // the terminal is gone
+    if (key_ > 0) return Event::kKey;
   }
 }
 
