@@ -196,10 +196,11 @@ std::string WriteSiteTable(const ReportModel& model, const TableOptions& options
 }
 
 std::string WriteTextReport(const ReportModel& model, const TableOptions& table, const TextOptions& text) {
-  return absl::StrCat(WriteLastMinutes(model, text), Heading("Sites", text), WriteSiteTable(model, table, text), WriteHolders(model, text),
-                      Breakdown(model, text), Tensors(model, text), Ledger(model, text),
-                      WriteAllocators(model, text), WriteHoles(model, text), Hypotheses(model, text),
-                      Processes(model, text), WriteDevices(model, text), Recording(model, text));
+  return absl::StrCat(WriteLastMinutes(model, text), Heading("Sites", text),
+                      WriteSiteTable(model, table, text), WriteHolders(model, text), Breakdown(model, text),
+                      Tensors(model, text), Ledger(model, text), WriteAllocators(model, text),
+                      WriteHoles(model, text), Hypotheses(model, text), Processes(model, text),
+                      WriteDevices(model, text), Recording(model, text));
 }
 
 }  // namespace plateau::report
