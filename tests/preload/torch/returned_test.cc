@@ -9,13 +9,20 @@
 namespace plateau {
 namespace {
 
+// One function type for another, which compilers advise against.
+template <typename To, typename From>
+To As(From* function) {
+  return reinterpret_cast<To>(reinterpret_cast<void*>(function));
+}
+
 // The real function, as its library compiled it.
 [[gnu::noinline]] std::string RealFunction(const void* self, const char* text) {
   return self != nullptr ? std::string(text) + " and more than fits into a small string" : "";
 }
 
 // A hook of it.
-constinit Returned (*g_real)(const void*, const char*) = nullptr;
+using ReturnedFunction = Returned(const void*, const char*);
+constinit ReturnedFunction* g_real = nullptr;
 [[gnu::noinline]] Returned Hook(const void* self, const char* text) {
   Returned returned = g_real != nullptr ? g_real(self, text) : Returned();
   asm volatile("" : : : "memory");
@@ -23,8 +30,8 @@ constinit Returned (*g_real)(const void*, const char*) = nullptr;
 }
 
 TEST(ReturnedTest, ResultOfAClassReachesTheCallerThroughAHook) {
-  g_real = reinterpret_cast<Returned (*)(const void*, const char*)>(&RealFunction);
-  const auto hooked = reinterpret_cast<std::string (*)(const void*, const char*)>(&Hook);
+  g_real = As<ReturnedFunction*>(&RealFunction);
+  const auto hooked = As<std::string (*)(const void*, const char*)>(&Hook);
   const int self = 0;
   EXPECT_EQ(hooked(&self, "this"), "this and more than fits into a small string");
 }
@@ -40,7 +47,7 @@ TEST(ReturnedTest, HookWithoutARealFunctionLeavesThePlaceAlone) {
 [[gnu::noinline]] ReturnedNull Null(const void*) { return {}; }
 
 TEST(ReturnedTest, NullArrivesAsAnEmptyPointer) {
-  const auto start = reinterpret_cast<std::unique_ptr<std::string> (*)(const void*)>(&Null);
+  const auto start = As<std::unique_ptr<std::string> (*)(const void*)>(&Null);
   EXPECT_EQ(start(nullptr), nullptr);
 }
 
