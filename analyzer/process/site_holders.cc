@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -171,6 +172,12 @@ SiteHolders FindHolders(const ProcessTrace& trace, const ProcessClock& clock, co
   const absl::flat_hash_map<uint32_t, StackOwner> stacks = OwnersOfStacks(log, memory);
   out.sites.resize(sites->count());
   std::vector<std::vector<ChainOfSite>> chains(sites->count());
+  absl::flat_hash_set<uint64_t> cut_walks;
+  for (const replay::TimedWalk& timed : log.walks) {
+    const WalkResult result = timed.walk.result;
+    if (result == WalkResult::kCutByTime || result == WalkResult::kCutByMemory)
+      cut_walks.insert(timed.walk.walk);
+  }
   for (const HolderChain& chain : log.chains) {
     const auto owner = stacks.find(chain.stack);
     if (owner == stacks.end() || owner->second.weight < 0 || owner->second.site >= chains.size()) {
@@ -178,7 +185,7 @@ SiteHolders FindHolders(const ProcessTrace& trace, const ProcessClock& clock, co
       continue;
     }
     const double step = std::min(clock.steps.BucketOf(chain.tsc), clock.steps.last_bucket());
-    chains[owner->second.site].push_back({&chain, step, owner->second.bytes});
+    chains[owner->second.site].push_back({&chain, step, owner->second.bytes, cut_walks.contains(chain.walk)});
   }
   RootOwners owners(trace.definitions);
   MergeContext context;

@@ -416,6 +416,7 @@ struct Site {
   double looked_at = 0;             // how many of its objects the last walk looked at
   double not_found_share = 0;       // of them: nobody was found who holds them
   double garbage_share = 0;         // of them: they wait for the collector
+  bool look_was_cut = false;  // it ended at a limit, so that what it did not find may be held by anybody
   int64_t retained_bytes = 0;
   int64_t retained_count = 0;
   int64_t grown_bytes = 0;  // of the retained bytes: allocated while the clock ran, not before its first step

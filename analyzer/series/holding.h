@@ -67,6 +67,7 @@ struct SiteHolding {
   double garbage_share = 0;
   double lost_share = 0;
   bool is_collector_off = false;
+  bool was_cut = false;  // the walk ended at a limit: what it did not find may be held by anybody
 
   bool empty() const { return looked_at == 0; }
   const HolderPath* main() const { return paths.empty() ? nullptr : &paths.front(); }

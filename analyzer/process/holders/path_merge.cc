@@ -198,8 +198,13 @@ std::vector<Group> Grouped(const std::vector<ChainOfSite>& chains) {
 SiteHolding MergeChains(const std::vector<ChainOfSite>& chains, const MergeContext& context) {
   SiteHolding holding;
   if (chains.empty()) return holding;
-  const uint64_t last_walk = chains.back().chain->walk;
-  holding.last_look_step = chains.back().step;
+  const ChainOfSite* last = &chains.back();
+  for (auto one = chains.rbegin(); one != chains.rend() && last->was_cut; ++one) {
+    if (!one->was_cut) last = &*one;
+  }
+  const uint64_t last_walk = last->chain->walk;
+  holding.last_look_step = last->step;
+  holding.was_cut = last->was_cut;
   // Stacks weigh by what they hold; within a stack what was looked at stands for the rest.
   struct Stack {
     double weight = 0, asked = 0;

@@ -2,7 +2,7 @@
 //
 // Chains are equal when they read the same but for indices, lines and, right behind the container, keys. An
 // index that is the same in all of them stays, in front of the container: "callbacks[2].seen[*]". Shares are
-// those of the last walk that asked for the site; lengths are of all walks.
+// those of the last walk that asked for the site, one that was not cut if there is one; lengths are of all walks.
 //
 // Of paths that hold about as much, one from the user's own modules and frames comes first, then one from a
 // library, then one from the interpreter. A second path is kept when it holds more than 20 % and passes none
@@ -23,7 +23,8 @@ namespace plateau::process {
 struct ChainOfSite {
   const replay::HolderChain* chain = nullptr;
   double step = 0;
-  double weight = 0;  // bytes that its stack holds, however many of them were looked at
+  double weight = 0;     // bytes that its stack holds, however many of them were looked at
+  bool was_cut = false;  // its walk ended at a limit of time or memory
 };
 
 struct MergeContext {

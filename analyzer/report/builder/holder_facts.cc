@@ -111,6 +111,7 @@ void AddHolders(const series::SiteHolding& holding, int64_t retained_bytes, Site
   site->looked_at = holding.looked_at;
   site->not_found_share = holding.not_found_share;
   site->garbage_share = holding.garbage_share;
+  site->look_was_cut = holding.was_cut;
 }
 
 std::vector<std::string> HeldByLines(const series::SiteHolding& holding) {
@@ -118,13 +119,16 @@ std::vector<std::string> HeldByLines(const series::SiteHolding& holding) {
   std::vector<std::string> lines;
   for (const series::HolderPath& path : holding.paths) {
     if (lines.size() >= kMostLines) break;
-    std::string line = absl::StrCat(WithContainer(path), ", ", Percent(path.share), " of the bytes");
+    std::string line = absl::StrCat(WithContainer(path), ", ", holding.was_cut ? "at least " : "",
+                                    Percent(path.share), " of the bytes");
     const bool is_main =
         path.root.empty() || path.root == "module __main__" || path.text.find(path.root) == 0;
     if (!is_main && path.end == series::HeldBy::kRoot) absl::StrAppend(&line, "; ", path.root);
     lines.push_back(std::move(line));
   }
-  if (lines.empty() && holding.not_found_share > 0.5) {
+  if (lines.empty() && holding.was_cut) {
+    lines.emplace_back("not known: the look ended at a limit of time or memory before it came to them");
+  } else if (lines.empty() && holding.not_found_share > 0.5) {
     lines.push_back(absl::StrCat("not found: for ", Percent(holding.not_found_share), " of ",
                                  HumanCount(holding.looked_at), " objects no reference was found"));
   }

@@ -210,6 +210,7 @@ Json SitesToJson(const std::vector<Site>& sites, const std::vector<size_t>& show
     if (!s.held_by.empty()) row["held_by"] = HoldersToJson(s.held_by);
     number("garbage_share", s.garbage_share);
     number("not_found_share", s.not_found_share);
+    if (s.look_was_cut) row["look_was_cut"] = true;
     row["stack"] = std::move(stack);
     rows.push_back(std::move(row));
   }

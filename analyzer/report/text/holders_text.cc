@@ -51,7 +51,7 @@ std::string WriteHolders(const ReportModel& model, const TextOptions& text, size
   std::string out = text.color ? "\n\x1b[1mHeld by\x1b[0m\n" : "\nHeld by\n";
   size_t shown = 0, left_out = 0;
   for (const Site& site : model.sites) {
-    if (site.looked_at == 0) continue;
+    if (site.looked_at == 0 || (site.look_was_cut && site.held_by.empty())) continue;
     if (sites != 0 && shown >= sites) {
       ++left_out;
       continue;
@@ -61,9 +61,12 @@ std::string WriteHolders(const ReportModel& model, const TextOptions& text, size
         &out, Wrapped(absl::StrCat(site.site, ", ", FormatBytes(site.retained_bytes)), 0, text.columns));
     for (const HolderPath& path : site.held_by) absl::StrAppend(&out, PathLines(path, text.columns));
     if (site.not_found_share > 0.005) {
-      absl::StrAppend(&out, Wrapped(absl::StrCat("not found for ", std::round(100 * site.not_found_share),
-                                                 " % of ", HumanCount(site.looked_at), " objects"),
-                                    kShare, text.columns));
+      const std::string rest = absl::StrCat(std::round(100 * site.not_found_share), " % of ",
+                                            HumanCount(site.looked_at), " objects");
+      absl::StrAppend(&out,
+                      Wrapped(site.look_was_cut ? absl::StrCat("not reached before the look ended: ", rest)
+                                                : absl::StrCat("not found: ", rest),
+                              kShare, text.columns));
     }
   }
   if (left_out > 0)

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <map>
+#include <set>
 #include <string>
 
 namespace plateau::process {
@@ -36,7 +38,8 @@ class PathMergeTest : public testing::Test {
     std::vector<ChainOfSite> of_site;
     for (const HolderChain& chain : chains_) {
       const double weight = weights.count(chain.stack) > 0 ? weights[chain.stack] : 1000;
-      of_site.push_back({&chain, static_cast<double>(32 << chain.walk) / 2, weight});
+      of_site.push_back(
+          {&chain, static_cast<double>(32 << chain.walk) / 2, weight, cut_walks.count(chain.walk) > 0});
     }
     return MergeChains(of_site, {.owner_of = owner_of, .name_of_stack = [](uint32_t stack) {
                                    return "place " + std::to_string(stack);
@@ -48,6 +51,7 @@ class PathMergeTest : public testing::Test {
         return path[0].text == "lib" ? RootOwner::kLibrary : RootOwner::kUser;
       };
   std::map<uint32_t, double> weights;
+  std::set<uint64_t> cut_walks;
 
  private:
   std::deque<HolderChain> chains_;
@@ -204,6 +208,23 @@ TEST_F(PathMergeTest, LostBlocksSaySo) {
   const SiteHolding holding = Merge();
   EXPECT_EQ(holding.paths[0].end, HeldBy::kLost);
   EXPECT_DOUBLE_EQ(holding.lost_share, 1);
+}
+
+TEST_F(PathMergeTest, ALookThatWasCutCountsWhenThereIsNoOther) {
+  for (uint64_t walk = 1; walk <= 2; ++walk) {
+    HolderChain& chain = Add({kSeen, kAnyIndex}, walk == 1 ? 64 : 16, 64, 1);
+    chain.walk = walk;
+    chain.length = static_cast<double>(100 * walk);
+  }
+  cut_walks = {2};
+  SiteHolding holding = Merge();
+  EXPECT_DOUBLE_EQ(holding.paths[0].share, 1);
+  EXPECT_EQ(holding.paths[0].lengths.size(), 2u);  // a length is true however the look went on
+  EXPECT_FALSE(holding.was_cut);
+  cut_walks = {1, 2};
+  holding = Merge();
+  EXPECT_DOUBLE_EQ(holding.paths[0].share, 0.25);
+  EXPECT_TRUE(holding.was_cut);
 }
 
 TEST_F(PathMergeTest, NoChainsAreNoHolding) { EXPECT_TRUE(Merge().empty()); }

@@ -168,6 +168,7 @@ export interface Site {
   held_by?: HolderPath[];
   garbage_share?: number;
   not_found_share?: number;
+  look_was_cut?: boolean;
   tensors?: number;
   tensor_bytes?: number;
   ages?: number[];

@@ -54,5 +54,6 @@ export function heldBy(site: Site): HTMLElement | null {
   return el('section', {class: 'held-by'}, el('h4', {}, 'Held by'),
       ...paths.flatMap((path) => [chain(path), el('p', {class: 'note'}, facts(path)), lengthChart(path)]),
       garbage > 0 && el('p', {class: 'note'}, `${kPercent(garbage)} of what was looked at is garbage in cycles that waits for Python's collector.`),
-      missing > 0 && el('p', {class: 'note'}, `For ${kPercent(missing)} of what was looked at no reference was found.`));
+      missing > 0 && el('p', {class: 'note'}, site.look_was_cut === true ?
+          `The look ended at a limit before it came to ${kPercent(missing)} of them.` : `For ${kPercent(missing)} of what was looked at no reference was found.`));
 }
