@@ -188,7 +188,6 @@ export function lastMinutes(data: PageData): HTMLElement | null {
     {title: 'Grew by', numeric: true, cell: (row) => format.bytes(row.grown_bytes)},
     {title: 'Held', numeric: true, cell: (row) => format.bytes(row.retained_bytes)},
   ], rows, {label: title});
-  return panel('The last minutes', `The run was killed (${data.report.recording.ending}). From ${format.duration(last.from_seconds)} to ${format.duration(last.to_seconds)} ` +
-      `resident memory went from ${format.bytes(last.rss_from_bytes)} to ${format.bytes(last.rss_to_bytes)}.`,
+  return panel('The last minutes', `The run was killed (${data.report.recording.ending}), at ${format.duration(last.to_seconds)}: ${last.sentence}.`,
       askers('Asked last', last.asked), askers('Largest', last.largest), ...last.refused.map((text) => el('p', {}, `Refused: ${text}.`)));
 }
