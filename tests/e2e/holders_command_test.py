@@ -21,6 +21,8 @@ i = 0
 while not os.path.exists(sys.argv[1]):
     serve(i)
     i += 1
+    if i == 50:
+        open(sys.argv[2], "w").close()
     time.sleep(0.01)
 """
 
@@ -31,15 +33,14 @@ def holders(recording, *options):
 
 
 def check_running_and_ended(folder):
-    script, stop, recording = (pathlib.Path(folder, name) for name in ("serve.py", "stop", "recording"))
+    script, stop, ready, recording = (pathlib.Path(folder, name) for name in ("serve.py", "stop", "ready", "recording"))
     script.write_text(PROGRAM)
-    program = subprocess.Popen([PLATEAU, "run", "-o", recording, "--quiet", "--", PYTHON, script, stop],
+    program = subprocess.Popen([PLATEAU, "run", "-o", recording, "--quiet", "--", PYTHON, script, stop, ready],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + PATIENCE
-        while not list(recording.glob("*.plt")) and time.monotonic() < deadline:
+        while not ready.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
-        time.sleep(2)
         answer = holders(recording, "--wait", str(PATIENCE))
     finally:
         stop.touch()

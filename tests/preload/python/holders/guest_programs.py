@@ -125,16 +125,14 @@ def inside_collection():
 
 
 def steps():
+    """Until the file of the second argument is there: the test has seen a look, however busy the machine is."""
     step = ctypes.CDLL(None).plateau_mark_step
     kept = []
-    for i in range(70):
+    while not os.path.exists(sys.argv[2]):
         kept.append(bytearray(20001))
         step(None)
         time.sleep(0.02)
-    # The pending call runs between two bytecodes.
-    for i in range(1000):
-        pass
-    print(len(kept))
+    print(len(kept) > 32)
 
 
 if __name__ == "__main__":

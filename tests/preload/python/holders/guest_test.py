@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -17,7 +18,7 @@ OUTPUTS = {
     "threads": "10 True",
     "at_the_end": "ends",
     "inside_collection": "20 True",
-    "steps": "70",
+    "steps": "True",
 }
 
 
@@ -31,17 +32,25 @@ def check(python, name):
         recording = os.path.join(folder, "recording")
         env = dict(os.environ, LD_PRELOAD=os.path.join(BUILD, "lib", "libplateau.so"), PLATEAU_OUT=recording,
                    PLATEAU_HOLDERS="1", PYTHONDONTWRITEBYTECODE="1")
-        done = subprocess.run([python, os.path.join(HERE, "guest_programs.py"), name], env=env, timeout=300,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        stop = os.path.join(folder, "stop")
+        program = subprocess.Popen([python, os.path.join(HERE, "guest_programs.py"), name, stop], env=env,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        for _ in range(240 if name == "steps" else 0):
+            time.sleep(0.5)
+            if re.search(r"holder_walk .* reason=steps |not looked for on CPython", dump(recording)):
+                break
+        with open(stop, "w"):
+            pass
+        out, errors = program.communicate(timeout=300)
         text = dump(recording)
     walks = re.findall(r"^(?:@\d+ )?holder_walk .*", text, re.M)
-    print(interpreters.label(python), done.returncode, done.stdout.strip(), done.stderr.strip()[-300:], len(walks), "walks")
+    print(interpreters.label(python), program.returncode, out.strip(), errors.strip()[-300:], len(walks), "walks")
     if "not looked for on CPython" in text:
         return not walks
     if name == "steps":
-        return done.stdout.strip() == OUTPUTS[name] and any(" reason=steps " in walk for walk in walks)
+        return out.strip() == OUTPUTS[name] and any(" reason=steps " in walk for walk in walks)
     # What asks during a collection or after the end may be told that there was no walk.
-    return done.returncode == 0 and done.stdout.strip() == OUTPUTS[name] and bool(walks)
+    return program.returncode == 0 and out.strip() == OUTPUTS[name] and bool(walks)
 
 
 def main():
