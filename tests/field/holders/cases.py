@@ -797,7 +797,7 @@ def lightning_outputs():
         outputs.append({"loss": model(torch.ones(1, 10)).sum()})
 
 
-@case(r"parameters\[\*\]\.grad")
+@case(r"parameters\[\*\](\.grad)?")  # the parameters have the size of their gradients
 def gradients():
     import torch
     global parameters
