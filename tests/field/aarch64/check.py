@@ -23,7 +23,7 @@ MAGIC = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x0
 MASK = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff"
 
 # Logic that depends on the processor, and what it is made of.
-UNIT_TESTS = ["hook_frame_test", "page_size_test", "clock_test", "checksum_test", "returned_test", "raw_memory_test", "import_slots_test",
+UNIT_TESTS = ["hook_frame_test", "page_size_test", "clock_test", "checksum_test", "returned_test", "raw_memory_test",
               "unwind_capture_test", "unwind_odd_stack_test", "unwind_stack_bounds_test", "unwind_loaded_object_test",
               "unwind_intern_cache_test", "unwind_rule_table_test"]
 PROGRAM_TESTS = ["truth_test", "threads_test", "kill_storm_test", "processes_test", "trace_file_test"]
