@@ -76,8 +76,9 @@ TEST_F(CaptureTest, DeepStackEqualsLibunwind) {
 }
 
 TEST_F(CaptureTest, SameStackHasTheSameIdAndDefinesNothing) {
-  uint32_t stacks[3];
-  uint64_t nodes_after_first = 0;
+  std::vector<uint32_t> stacks(3);
+  // Known to the compiler, it would lead to several loops, each with a call of its own.
+  volatile uint64_t nodes_after_first = 0;
   for (uint32_t& stack : stacks) {
     stack = Recurse(*capture_, sink_, 10).stack;
     if (nodes_after_first == 0) nodes_after_first = Recording().node_count();
