@@ -21,26 +21,28 @@ struct LateSlope {
   bool grows = false;
 };
 
-// The first sample behind `share` of the run's steps, or an earlier one where fewer than a slope needs would be left:
-// a quick run has few samples, and their distances in steps vary.
+// The first sample behind `share` of the run's steps. The distances of samples in steps vary.
 size_t LateBegin(Values step, double share) {
   const double from = step.front() + share * (step.back() - step.front());
-  const size_t begin = std::lower_bound(step.begin(), step.end(), from) - step.begin();
-  return std::min(begin, step.size() - std::min(step.size(), kMinSlopeSamples));
+  return std::lower_bound(step.begin(), step.end(), from) - step.begin();
 }
 
 LateSlope LateSlopeOf(Values step, Values bytes, double material) {
   LateSlope late;
+  const size_t n = step.size();
   const size_t third = LateBegin(step, 1.0 / 3);
+  if (n - third < kMinSlopeSamples) {
+    // A quick run was read a few times only, its beginning included: how much it may grow can be told, that it
+    // does cannot.
+    const size_t begin = n - std::min(n, kMinSlopeSamples);
+    late.slope = RobustSlope(step.subspan(begin), bytes.subspan(begin));
+    return late;
+  }
   late.slope = RobustSlope(step.subspan(third), bytes.subspan(third));
   const double gain = late.slope.value * (step.back() - step[third]);
-  const auto slope_behind = [&](double share) {
-    const size_t begin = LateBegin(step, share);
-    return RobustSlope(step.subspan(begin), bytes.subspan(begin));
-  };
-  // The end of a growth in jumps shows in the last quarter alone, which has too few of them for an upper bound.
-  const bool ending = slope_behind(2.0 / 3).high < kStillGrowingShare * late.slope.value ||
-                      slope_behind(3.0 / 4).value < kStillGrowingShare * late.slope.value;
+  const size_t last = LateBegin(step, 2.0 / 3);
+  const Slope last_third = RobustSlope(step.subspan(last), bytes.subspan(last));
+  const bool ending = last_third.high < kStillGrowingShare * late.slope.value;
   late.grows = late.slope.low > 0 && gain > material && !ending;
   return late;
 }

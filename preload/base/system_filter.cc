@@ -13,12 +13,13 @@ namespace {
 
 // Every call that preload/ makes for itself. tests/preload/base/system_filter_test.cc looks for others in the sources.
 constexpr long kOwnCalls[] = {
-    SYS_mmap,    SYS_munmap,        SYS_madvise,        SYS_mprotect, SYS_openat,
-    SYS_close,   SYS_read,          SYS_pread64,        SYS_write,    SYS_pwrite64,
-    SYS_pwritev, SYS_fallocate,     SYS_fstat,          SYS_fcntl,    SYS_unlinkat,
-    SYS_mkdirat, SYS_readlinkat,    SYS_getcwd,         SYS_getpid,   SYS_gettid,
-    SYS_getppid, SYS_prlimit64,     SYS_sched_yield,    SYS_uname,    SYS_sched_getaffinity,
-    SYS_prctl,   SYS_clock_gettime, SYS_rt_sigprocmask, SYS_mincore,  SYS_process_vm_readv,
+    SYS_mmap,      SYS_munmap,        SYS_madvise,        SYS_mprotect, SYS_openat,
+    SYS_close,     SYS_read,          SYS_pread64,        SYS_write,    SYS_pwrite64,
+    SYS_pwritev,   SYS_fallocate,     SYS_fstat,          SYS_fcntl,    SYS_unlinkat,
+    SYS_mkdirat,   SYS_readlinkat,    SYS_getcwd,         SYS_getpid,   SYS_gettid,
+    SYS_getppid,   SYS_prlimit64,     SYS_sched_yield,    SYS_uname,    SYS_sched_getaffinity,
+    SYS_prctl,     SYS_clock_gettime, SYS_rt_sigprocmask, SYS_mincore,  SYS_process_vm_readv,
+    SYS_nanosleep,
 };
 
 constexpr uint32_t kArchitecture =

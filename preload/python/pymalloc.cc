@@ -103,7 +103,8 @@ void Sample(void* p, size_t bytes, const void* frame) {
   if (!g_samples.Insert(reinterpret_cast<uintptr_t>(p), {bytes, 0, 0})) return;
   CountPool(p, 1);
   const uint32_t stack = RecordAllocIn(p, bytes, frame);
-  if (stack != 0) g_samples.Insert(reinterpret_cast<uintptr_t>(p), {bytes, stack, 0});  // for who asks for holders
+  if (stack != 0)
+    g_samples.Insert(reinterpret_cast<uintptr_t>(p), {bytes, stack, 0});  // for who asks for holders
 }
 
 [[gnu::noinline]] void ReleaseSlow(void* p) {
