@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -86,7 +87,7 @@ def a_leak_is_acted_upon_while_the_program_runs():
         assert launcher.returncode == 0 and output == b"", (launcher.returncode, output)
         condition, verdict, summary, pid = said.read_text().splitlines()
         assert (condition, verdict) == ("growth", "unbounded_growth"), (condition, verdict)
-        assert "leak.c:" in summary and "195 KiB every step" in summary, summary
+        assert "leak.c:" in summary and re.search(r"19\d KiB every step", summary), summary
         assert len(posted) == 1, "each condition acts once"
         assert posted[0]["summary"] == summary and posted[0]["verdict"] == verdict and posted[0]["pid"] == int(pid), posted
         assert posted[0]["site"].startswith("leak.c:"), posted

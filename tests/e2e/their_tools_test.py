@@ -67,8 +67,8 @@ def the_action_fails_a_leak_with_summary_and_annotation():
         code, printed, summary, outputs = run_action(folder, run="./train", plateau=PLATEAU)
         assert code == 1, printed
         line = LEAK[:LEAK.index("THE LINE")].count("\n") + 1
-        assert re.search(rf"^::error file=train\.c,line={line},title=Plateau%3A unbounded growth::train\.c:{line} in main grows by 195 KiB every step", printed, re.M), printed
-        assert "check failed" in summary and "grows by 195 KiB every step" in summary, summary
+        assert re.search(rf"^::error file=train\.c,line={line},title=Plateau%3A unbounded growth::train\.c:{line} in main grows by 19\d KiB every step", printed, re.M), printed
+        assert "check failed" in summary and re.search(r"grows by 19\d KiB every step", summary), summary
         assert outputs == "verdict=unbounded_growth\n", outputs
 
 

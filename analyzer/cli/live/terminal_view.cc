@@ -55,14 +55,21 @@ int TerminalView::Columns() {
                                                                          : 80;
 }
 
-// One key of what has arrived: a letter, or an escape sequence of the arrows. -1 when the terminal is gone.
+// The next key of what has arrived, which may be several at once: a letter, or an escape sequence of the arrows. -1 when the terminal is gone.
 int TerminalView::ReadKey() {
-  char text[16];
-  const ssize_t n = read(STDIN_FILENO, text, sizeof(text));
-  if (n == 0) return -1;
-  if (n < 0) return 0;
-  if (n >= 3 && text[0] == '\x1b' && (text[1] == '[' || text[1] == 'O')) return kArrow + text[2];
-  return text[0] == '\r' ? '\n' : static_cast<unsigned char>(text[0]);
+  if (keys_.empty()) {
+    char text[64];
+    const ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+    if (n == 0) return -1;
+    if (n < 0) return 0;
+    keys_.assign(text, static_cast<size_t>(n));
+  }
+  const bool is_arrow = keys_.size() >= 3 && keys_[0] == '\x1b' && (keys_[1] == '[' || keys_[1] == 'O');
+  const int key = is_arrow           ? kArrow + keys_[2]
+                  : keys_[0] == '\r' ? '\n'
+                                     : static_cast<unsigned char>(keys_[0]);
+  keys_.erase(0, is_arrow ? 3 : 1);
+  return key;
 }
 
 TerminalView::TerminalView() : is_terminal_(isatty(STDOUT_FILENO) == 1) {
@@ -112,7 +119,7 @@ TerminalView::Event TerminalView::Wait(double seconds) {
     pollfd keyboard = {STDIN_FILENO, POLLIN, 0};
     // Signals between the tests above and poll() are seen at the next look, a fifth of a second later.
     const int timeout_ms = static_cast<int>(std::min(left, 0.2) * 1000) + 1;
-    const int ready = poll(&keyboard, has_keys_ ? 1 : 0, timeout_ms);
+    const int ready = keys_.empty() ? poll(&keyboard, has_keys_ ? 1 : 0, timeout_ms) : 1;
     if (ready <= 0) continue;
     key_ = ReadKey();
     if (key_ == 'q' || key_ == 'Q' || key_ == '\x03' || key_ == '\x04') return Event::kQuit;

@@ -45,6 +45,7 @@ class TerminalView {
 
   bool has_keys_ = false;
   int key_ = 0;
+  std::string keys_;  // that have arrived and were not handled yet
   termios before_ = {};
 };
 
