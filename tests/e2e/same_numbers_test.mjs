@@ -40,7 +40,8 @@ function duration(seconds) {
 
 // Numbers with what belongs to them; a word with a digit in it (K11, train.py:57) counts as a whole.
 function numbersOf(text) {
-  return [...text.matchAll(/\d+ h \d\d min|\d+ min \d\d s|-?\d[\d,.]*\d? (?:B|KiB|MiB|GiB|TiB|ms|s)\b|[\w.]*\d[\w,.]*\w|\d/g)].map((match) => match[0].replace(/[.,]$/, ''));
+  // A long path is cut in its middle: what stands beside the dots is a piece of a name.
+  return [...text.replace(/[^ ]*\.\.\.[^ ]*/g, ' ').matchAll(/\d+ h \d\d min|\d+ min \d\d s|-?\d[\d,.]*\d? (?:B|KiB|MiB|GiB|TiB|ms|s)\b|[\w.]*\d[\w,.]*\w|\d/g)].map((match) => match[0].replace(/[.,]$/, ''));
 }
 
 function everyNumberOf(json) {

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -77,13 +78,12 @@ MemoryRoom::MemoryRoom(std::string proc, std::string cgroups) : proc_(std::move(
     if (!is_v2 && std::find(controllers.begin(), controllers.end(), "memory") == controllers.end()) continue;
     const std::string root = is_v2 ? cgroups : cgroups + "/memory";
     // From the group itself up to the root. In a container the path is that of the host, and only the root can be seen.
-    for (std::string name = parts[2];;) {
+    for (std::string name = parts[2]; absl::StartsWith(name, "/");) {
       const std::string folder = name == "/" ? root : root + name;
       const char* file = is_v2 ? "/memory.current" : "/memory.usage_in_bytes";
       if (IsFolder(folder) && NumberIn(folder + file)) groups_.push_back({folder, name, is_v2});
-      if (name == "/" || name.empty() || name.find("..") != std::string::npos) break;
+      if (name == "/" || name.find("..") != std::string::npos) break;
       name.resize(std::max<size_t>(name.rfind('/'), 1));
-      if (name.empty() || name[0] != '/') break;
     }
   }
 }
