@@ -16,7 +16,7 @@ and may be copied into a project. Any thread; safe after fork().
 import contextlib
 import ctypes
 
-__all__ = ["step", "epoch", "phase", "note", "recording"]
+__all__ = ["step", "epoch", "phase", "note", "recording", "holders"]
 
 
 def _no_recorder(_=None):

@@ -12,6 +12,7 @@ PACKAGE = os.path.join(SOURCE, "python")
 PROGRAM = '''
 from plateau_trace import mark
 print(mark.recording())
+assert mark.recording() or mark.holders() == -1
 for i in range(3):
     mark.step()
 mark.step("named")
