@@ -12,8 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "analyzer/process/attached_run.h"
 #include "analyzer/process/names/site_path.h"
 #include "analyzer/process/started_threads.h"
+#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/site_judging.h"
 
 namespace plateau::process {
@@ -138,6 +140,21 @@ std::vector<series::BundledAllocator> AllocatorsOf(const ProcessSites& sites, co
   return out;
 }
 
+// The verdicts of sites and of what the process is made of are two copies.
+void JudgeSitesFromWithin(const series::StepClock& clock, verdict::JudgedSites* judged) {
+  for (const verdict::PoolContext& pool : judged->pools) {
+    for (const size_t site : pool.sites) {
+      verdict::Verdict& verdict = judged->sites[site].verdict;
+      if (JudgeFromWithin(clock, pool.run, &verdict)) verdict::Explain(pool.run, &verdict);
+    }
+  }
+  for (verdict::PoolContext& pool : judged->pools) {
+    for (verdict::SiteFinding& finding : pool.findings) {
+      if (JudgeFromWithin(clock, pool.run, &finding.verdict)) verdict::Explain(pool.run, &finding.verdict);
+    }
+  }
+}
+
 }  // namespace
 
 verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& sites,
@@ -174,7 +191,12 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   describer.NameSites();
   judging.Work();
   helper.join();
-  verdict::Analysis analysis = verdict::RunAnalysis(input, judging.Finish());
+  verdict::JudgedSites judged = judging.Finish();
+  if (IsAttached(trace)) JudgeSitesFromWithin(clock.steps, &judged);
+  verdict::Analysis analysis = verdict::RunAnalysis(input, std::move(judged));
+  verdict::Verdict& headline = analysis.process.headline;
+  if (IsAttached(trace) && JudgeFromWithin(clock.steps, run.context, &headline))
+    verdict::Explain(run.context, &headline);
   analysis.allocators = AllocatorsOf(sites, memory, analysis);
   return analysis;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzer/process/attached_run.h"
 #include "analyzer/process/ledger_samples.h"
 
 namespace plateau::process {
@@ -168,6 +169,7 @@ series::RunContext ContextOf(const ProcessTrace& trace, const ProcessClock& proc
   if (clock.dataset_examples() > 0) run.dataset_examples = static_cast<double>(clock.dataset_examples());
   run.unique_seen = clock.ExpectedExamples();
   if (process_clock.is_of_parent) ShareExamples(clock, &run);
+  if (IsAttached(trace)) ForgetFirstPass(clock, known.epoch_steps, &run);
   run.planned_steps = known.planned_steps;
   if (!clock.evaluations().empty()) run.events.push_back(Track("eval", clock.evaluations()));
   if (!clock.checkpoints().empty()) run.events.push_back(Track("checkpoint", clock.checkpoints()));
@@ -197,6 +199,7 @@ ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, con
   ProcessRun run;
   run.ledger = SamplesOf(trace, clock, memory);
   if (trace.definitions.Info("role") == "forked worker") AddInherited(&run.ledger);
+  if (IsAttached(trace)) AddBeforeAttach(trace, &run.ledger);
   run.context = ContextOf(trace, clock, memory, known);
   return run;
 }

@@ -155,6 +155,7 @@ ANALYZER = {
     "cli/table_options": ("tests/e2e/report_commands_test.py", "options of the commands"),
     "cli/live/terminal_view": ("tests/e2e/watch_test.py", "needs a terminal"),
     "device/device_memory_map": ("tests/analyzer/device/device_ledger_test.cc", INNER),
+    "process/attached_run": ("tests/e2e/attach_report_test.py", "needs a recording that was attached to"),
     "process/analyze_process": (GOLDEN, "the whole analysis, from a trace in text to a report"),
     "process/device_summary": ("tests/e2e/cuda_report_test.py", "needs a recording with device memory"),
     "process/forked_worker": ("tests/e2e/processes_test.cc", "needs the traces of a parent and of its worker"),

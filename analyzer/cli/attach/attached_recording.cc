@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/cli/attach/stopped_threads.h"
@@ -43,8 +44,13 @@ std::string DefaultName(const TargetProcess& target) {
   return absl::StrCat("plateau-", target.Status("Name"), "-", target.pid(), "-", when);
 }
 
+// Links are not followed, but for those of the kernel.
+int OpenTrace(const std::string& path, int flags) {
+  return open(path.c_str(), flags | O_CLOEXEC | (absl::StrContains(path, "/map_files/") ? 0 : O_NOFOLLOW));
+}
+
 bool ReadHeader(const std::string& path, trace::FileHeader* header) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = OpenTrace(path, O_RDONLY);
   if (fd < 0) return false;
   const bool is_read = pread(fd, header, sizeof(*header), 0) == static_cast<ssize_t>(sizeof(*header));
   close(fd);
@@ -101,8 +107,11 @@ absl::StatusOr<std::string> FindAttachedTrace(const TargetProcess& target) {
   std::set<std::string> seen;
   bool is_any = false;
   for (const MapsLine& line : target.Maps()) {
-    if (!absl::EndsWith(line.path, ".plt") || !seen.insert(line.path).second) continue;
+    // Somebody may have removed the recording: the file is there for as long as it is mapped.
+    const bool is_removed = absl::EndsWith(line.path, ".plt (deleted)");
+    if ((!absl::EndsWith(line.path, ".plt") && !is_removed) || !seen.insert(line.path).second) continue;
     std::string path = target.Proc("root") + line.path;
+    if (is_removed) path = target.Proc(absl::StrFormat("map_files/%x-%x", line.begin, line.end));
     if (struct stat own, its; stat(line.path.c_str(), &own) == 0 && stat(path.c_str(), &its) == 0 &&
                               own.st_ino == its.st_ino && own.st_dev == its.st_dev)
       path = line.path;
@@ -118,7 +127,7 @@ absl::StatusOr<std::string> FindAttachedTrace(const TargetProcess& target) {
 }
 
 absl::Status Detach(const TargetProcess& target, const std::string& trace, int wait_ms) {
-  const int fd = open(trace.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = OpenTrace(trace, O_WRONLY);
   if (fd < 0) return absl::ErrnoToStatus(errno, trace);
   const uint32_t wanted = static_cast<uint32_t>(trace::AttachState::kDetachWanted);
   const bool is_written =

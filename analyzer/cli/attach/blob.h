@@ -47,8 +47,10 @@ struct BlobState {
   uint32_t unused;
   uint64_t patched_ns;
   uint64_t held_ns;  // how long the loading thread was held up
-  char error[128];
+  char error[56];    // its beginning: some C libraries have no more than 128 bytes to spare
 };
+
+static_assert(sizeof(BlobState) <= 128);
 
 struct BlobConstants {
   BlobState* state;

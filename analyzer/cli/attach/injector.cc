@@ -214,6 +214,8 @@ class Injector {
     }
     words_ = FindImportWords(target_, modules_, {std::begin(kBlobFunctions), std::end(kBlobFunctions)},
                              {std::begin(constants_.real), std::end(constants_.real)}, library_, range_);
+    if (words_.empty() && library_ != nullptr)
+      return absl::FailedPreconditionError("it is recorded already: its calls lead to our hooks");
     if (words_.empty())
       return absl::FailedPreconditionError("no module of the program imports functions of the allocator");
     return WriteBlob();
@@ -225,7 +227,11 @@ class Injector {
     const uint32_t disarmed = kBlobDisarmed;
     if (Progress() == kBlobWaiting) target_.Write(places_.state, &disarmed, sizeof(disarmed));
     usleep(1000);
-    if (Progress() == kBlobLoading || Progress() == kBlobFileMade)
+    const BlobState state = target_.Get<BlobState>(places_.state).value_or(BlobState{});
+    // A thread may have come at that very moment; then our word is over its own until it has loaded.
+    const bool is_over =
+        state.progress == kBlobLoaded || state.progress == kBlobFailed || state.progress == kBlobFileMade;
+    if (state.loader_thread != 0 && !is_over)
       return absl::UnavailableError("another plateau attaches to it at this moment");
     return absl::OkStatus();
   }
@@ -376,7 +382,7 @@ class Injector {
       return now && range_.Contains(*now);
     };
     const uint32_t progress = Progress();
-    if (progress != kBlobLoading && progress != kBlobLoaded) SetProgress(kBlobDisarmed);
+    if (progress == kBlobWaiting) SetProgress(kBlobDisarmed);
     if (std::none_of(words_.begin(), words_.end(), holds_ours)) return absl::OkStatus();
     // Without a stop the blob stays in its place and leads on, so a word that cannot be put back does no harm.
     const bool has_stopped = options_.may_stop_threads && stopped_.Stop(kStopLimitMs).ok();

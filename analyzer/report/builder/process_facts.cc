@@ -4,7 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "analyzer/base/human_units.h"
 #include "analyzer/base/whole_number.h"
+#include "analyzer/process/attached_run.h"
 #include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::report {
@@ -78,6 +81,24 @@ std::vector<std::string> SourcesOf(const process::ProcessAnalysis& process) {
   return sources;
 }
 
+// "after 10 h 12 min; recorded from step ? on, 14:02 to 14:40; 3.1 GiB were live before, and have no line".
+std::string AttachedText(const process::ProcessAnalysis& process) {
+  const trace::FileHeader& header = process.trace.reader->header();
+  const double age_seconds = process::WhatWasBefore(process.trace, {}).age_seconds;
+  // At the first reading nearly all that is live is from before.
+  const double before_bytes = process.run.ledger.empty()
+                                  ? 0
+                                  : process.run.ledger.front().live + process.run.ledger.front().mapped_live;
+  const auto clock_time = [&](double seconds) {
+    return absl::FormatTime(
+        "%H:%M", absl::FromUnixNanos(static_cast<int64_t>(header.start_realtime_ns)) + absl::Seconds(seconds),
+        absl::LocalTimeZone());
+  };
+  return absl::StrCat("after ", FormatDuration(age_seconds), "; recorded from step ? on, ", clock_time(0),
+                      " to ", clock_time(process.trace.Seconds(process.trace.definitions.last_tsc)), "; ",
+                      FormatBytes(before_bytes), " were live before and have no line");
+}
+
 std::vector<std::pair<std::string, std::string>> LevelsOf(const process::ProcessAnalysis& process) {
   const auto status = [&process](const char* key, const char* otherwise) {
     const std::string& text = process.trace.definitions.Info(key);
@@ -92,6 +113,7 @@ std::vector<std::pair<std::string, std::string>> LevelsOf(const process::Process
       {"torch", status("torch", "not traced: no torch library was found in the process")},
       {"cuda", has_device ? status("cuda", "device memory was recorded")
                           : status("cuda", "not traced: the program obtained no device memory")}};
+  if (process::IsAttached(process.trace)) levels.emplace_back("attached", AttachedText(process));
   // Only when another malloc stands before ours, and when large regions were left out.
   for (const char* key : {"malloc", "residency"}) {
     if (const std::string& text = process.trace.definitions.Info(key); !text.empty())
