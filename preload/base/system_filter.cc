@@ -19,7 +19,7 @@ constexpr long kOwnCalls[] = {
     SYS_mkdirat,   SYS_readlinkat,    SYS_getcwd,         SYS_getpid,   SYS_gettid,
     SYS_getppid,   SYS_prlimit64,     SYS_sched_yield,    SYS_uname,    SYS_sched_getaffinity,
     SYS_prctl,     SYS_clock_gettime, SYS_rt_sigprocmask, SYS_mincore,  SYS_process_vm_readv,
-    SYS_nanosleep,
+    SYS_nanosleep, SYS_tgkill,
 };
 
 constexpr uint32_t kArchitecture =
