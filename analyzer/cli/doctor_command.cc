@@ -258,6 +258,7 @@ const Command& DoctorCommand() {
                    .letter = 'p',
                    .value = "PID",
                    .help = "A process that runs: whether `plateau attach` could. Nothing is done to it.",
+                   .default_value = "no process",
                    .repeated = true}},
       .examples = {{"plateau doctor", "this machine"},
                    {"plateau doctor ./train", "this machine and one program"},
