@@ -247,7 +247,11 @@ SiteListing ListSites(const ReportModel& model, const TableOptions& options) {
   }
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const TableRow& a, const TableRow& b) {
     const double x = KeyOf(a, options.sort), y = KeyOf(b, options.sort);
-    return x != y ? x > y : a.name < b.name;
+    if (x != y) return x > y;
+    // Without steps nothing grows "per step": what holds most comes first then.
+    if (options.sort == SortKey::kGrowth && a.retained_bytes != b.retained_bytes)
+      return a.retained_bytes > b.retained_bytes;
+    return a.name < b.name;
   });
 
   auto add_rest = [&table](TableRow row, std::string name) {

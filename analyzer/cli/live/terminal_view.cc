@@ -101,8 +101,10 @@ absl::Status TerminalView::Draw(const std::string& screen, const std::string& la
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
   lines.resize(std::min(lines.size(), static_cast<size_t>(Rows()) - 1));
   lines.push_back(last_line);
-  // Home, and clear what is behind each line and below the last, rather than clear and draw: no flicker.
-  const std::string text = absl::StrCat("\x1b[?7l\x1b[H", absl::StrJoin(lines, "\x1b[K\n"), "\x1b[K\x1b[J");
+  // Home, and clear each line before it is written and what is below the last, rather than clear and draw: no flicker. Clearing
+  // behind a line that fills the width would take its last character.
+  std::string text = absl::StrCat("\x1b[?7l\x1b[H\x1b[2K", absl::StrJoin(lines, "\n\x1b[2K"));
+  if (lines.size() < static_cast<size_t>(Rows())) absl::StrAppend(&text, "\n\x1b[J");
   return Write(text);
 }
 
