@@ -202,7 +202,7 @@ def check_in_tmux(folder):
             tmux("send-keys", "-t", "view", "p")
             until("the pause", lambda: "  paused  " in screen())
             tmux("resize-window", "-t", "view", "-x", "38", "-y", "12")
-            until("the narrow view", lambda: "paused " in screen() and all(len(line) <= 38 for line in screen().splitlines()))
+            until("the narrow view", lambda: "  paused " in screen() and all(len(line) <= 38 for line in screen().splitlines()))
             assert "MiB" in screen() or "KiB" in screen(), screen()
             tmux("send-keys", "-t", "view", "q")
             until("the shell's own screen", lambda: "paused" not in screen())

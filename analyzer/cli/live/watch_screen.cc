@@ -74,10 +74,14 @@ class Screen {
 
   void Title() {
     const std::string state = state_.is_paused ? "paused" : state_.is_running ? "running" : "ended";
-    const std::string left = absl::StrCat(" ", verdict::VerdictTitle(model_.verdict.name), "  ", state, "  ",
-                                          report::HumanCount(static_cast<double>(model_.steps.count)),
-                                          model_.steps.count == 1 ? " step" : " steps");
+    std::string left = absl::StrCat(" ", verdict::VerdictTitle(model_.verdict.name), "  ", state);
     const std::string right = absl::StrCat(FormatDuration(model_.recording.duration_seconds), " ");
+    const std::string steps = absl::StrCat("  ", report::HumanCount(static_cast<double>(model_.steps.count)),
+                                           model_.steps.count == 1 ? " step" : " steps");
+    // Verdict and state are whole in any window that has room for them.
+    if (DisplayWidth(left) + DisplayWidth(steps) + DisplayWidth(right) + 3 <= Width()) left += steps;
+    if (DisplayWidth(left) + DisplayWidth(right) + 3 > Width())
+      return Line(left, ToneCode(model_.verdict.name));
     const int room = Width() - DisplayWidth(left) - DisplayWidth(right) - 4;
     const std::string command =
         room >= 8 ? report::MiddleEllipsis(report::Printable(model_.recording.command), room) : "";
