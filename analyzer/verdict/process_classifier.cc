@@ -122,6 +122,8 @@ void AddGap(std::span<const SiteFinding> sites, const ProcessFacts& facts,
   const std::optional<size_t> pinning = WhoPinsTheHeap(sites);
   if (!pinning || GrowsWithoutEnd(sites[*pinning].verdict.kind)) return;
   const SiteFinding& site = sites[*pinning];
+  // A pass over the data that will end, and with it the growth of a cache, is waited for.
+  if (site.verdict.reason == Reason::kFirstPass || site.verdict.reason == Reason::kEpochUnknown) return;
   verdict.kind = VerdictKind::kUnboundedGrowth;
   verdict.why = "blocks that stay hold the heap open: the allocator's holes grow around them";
   verdict.evidence.retained_bytes = site.kept_in_steps_bytes;

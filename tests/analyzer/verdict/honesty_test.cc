@@ -365,6 +365,18 @@ TEST(HonestyTest, BlocksThatStayAreTheHeadlineAndTheirHolesTheMechanism) {
   EXPECT_THAT(run.Headline().sentence, HasSubstr("blocks that stay hold the heap open"));
 }
 
+TEST(HonestyTest, HolesAroundACacheInItsFirstPassWaitForThePass) {
+  OneSite run;
+  run.measured.facts.gap = {.growth = Growth::kGrowing,
+                            .slope = {323 * 1024, 288 * 1024, 357 * 1024, 17 * 1024},
+                            .bytes = 99 * kMiB,
+                            .rise = 99 * kMiB,
+                            .known = true};
+  run.sites[1].kept_in_steps_bytes = 1.5 * kMiB;
+  run.sites[1].verdict.reason = Reason::kFirstPass;
+  EXPECT_NE(DecideHeadline(run.sites, run.measured).headline.kind, VerdictKind::kUnboundedGrowth);
+}
+
 TEST(HonestyTest, OfSeveralLinesTheOneWithTheLargestHolesIsNamed) {
   const auto keeping = [](double kept, double holes, VerdictKind kind) {
     SiteFinding site;
