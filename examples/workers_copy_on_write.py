@@ -30,7 +30,7 @@ def main():
     model = classifier()
     optimizer = torch.optim.AdamW(model.parameters())
     loader = DataLoader(Records(), batch_size=8, shuffle=True, num_workers=2, persistent_workers=True)
-    for epoch in range(2):
+    for epoch in range(10):
         for inputs, labels in loader:
             train_step(model, optimizer, inputs, labels)
             truth.steps += 1
