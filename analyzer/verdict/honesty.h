@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/verdict/method/curve_reading.h"
+#include "analyzer/verdict/method/curves/curve_reading.h"
 #include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {

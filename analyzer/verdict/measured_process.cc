@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analyzer/verdict/method/curve_classifier.h"
+#include "analyzer/verdict/method/curves/curve_classifier.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/worker_copies.h"

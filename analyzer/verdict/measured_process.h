@@ -8,7 +8,7 @@
 #include "analyzer/series/process_series.h"
 #include "analyzer/series/run_context.h"
 #include "analyzer/verdict/honesty.h"
-#include "analyzer/verdict/method/curve_reading.h"
+#include "analyzer/verdict/method/curves/curve_reading.h"
 #include "analyzer/verdict/method/statistics.h"
 
 namespace plateau::verdict {

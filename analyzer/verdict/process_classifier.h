@@ -16,7 +16,7 @@
 #include "analyzer/series/site_series.h"
 #include "analyzer/verdict/honesty.h"
 #include "analyzer/verdict/measured_process.h"
-#include "analyzer/verdict/method/curve_reading.h"
+#include "analyzer/verdict/method/curves/curve_reading.h"
 #include "analyzer/verdict/vocabulary/verdict.h"
 
 namespace plateau::verdict {

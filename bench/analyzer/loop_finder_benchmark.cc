@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/series/clock/loop_finder.h"
+#include "analyzer/series/clock/loops/loop_finder.h"
 #include "tests/support/trace_text.h"
 
 namespace plateau::bench {

@@ -9,8 +9,8 @@
 #include "preload/base/real_symbol.h"
 #include "preload/hooks/signal_hooks.h"
 #include "preload/ledger/ledger.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/recording.h"
-#include "preload/recorder/trace_sink.h"
 #include "preload/recorder/tracer.h"
 
 namespace plateau {

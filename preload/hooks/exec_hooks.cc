@@ -11,7 +11,7 @@
 #include "preload/base/real_functions.h"
 #include "preload/base/system_call.h"
 #include "preload/recorder/event.h"
-#include "preload/recorder/trace_sink.h"
+#include "preload/recorder/file/trace_sink.h"
 
 extern "C" char** environ;
 

@@ -6,8 +6,8 @@
 #include "preload/base/real_functions.h"
 #include "preload/base/spin_lock.h"
 #include "preload/base/system_call.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/recording.h"
-#include "preload/recorder/trace_sink.h"
 
 namespace plateau {
 namespace {

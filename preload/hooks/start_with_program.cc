@@ -10,8 +10,8 @@
 #include "preload/base/options.h"
 #include "preload/base/raw_log.h"
 #include "preload/hooks/signal_hooks.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/recording.h"
-#include "preload/recorder/trace_sink.h"
 
 namespace plateau {
 namespace {

@@ -5,10 +5,10 @@
 #include <type_traits>
 
 #include "preload/base/clock.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/mark_thinning.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/size_limit.h"
-#include "preload/recorder/trace_sink.h"
 #include "preload/sampler/sampler.h"
 
 namespace plateau {

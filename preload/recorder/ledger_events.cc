@@ -4,10 +4,10 @@
 #include "preload/base/fixed_text.h"
 #include "preload/ledger/copied_pages.h"
 #include "preload/ledger/residency.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/parts.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/size_limit.h"
-#include "preload/recorder/trace_sink.h"
 #include "preload/unwind/capture.h"
 
 namespace plateau {

@@ -12,12 +12,12 @@
 #include "preload/base/system_call.h"
 #include "preload/ledger/process_info.h"
 #include "preload/recorder/early_blocks.h"
+#include "preload/recorder/file/slot_pool.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/ledger_events.h"
 #include "preload/recorder/parts.h"
 #include "preload/recorder/size_limit.h"
-#include "preload/recorder/slot_pool.h"
 #include "preload/recorder/thread_end.h"
-#include "preload/recorder/trace_sink.h"
 #include "preload/sampler/sample_set.h"
 
 namespace plateau {

@@ -4,8 +4,8 @@
 
 #include "preload/base/raw_log.h"
 #include "preload/recorder/event.h"
-#include "preload/recorder/slot_pool.h"
-#include "preload/recorder/trace_sink.h"
+#include "preload/recorder/file/slot_pool.h"
+#include "preload/recorder/file/trace_sink.h"
 
 namespace plateau {
 namespace {

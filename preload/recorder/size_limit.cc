@@ -3,11 +3,11 @@
 #include <type_traits>
 
 #include "preload/base/clock.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/fold_table.h"
 #include "preload/recorder/mark_thinning.h"
 #include "preload/recorder/sampling_density.h"
 #include "preload/recorder/thread_state.h"
-#include "preload/recorder/trace_sink.h"
 #include "preload/sampler/sampler.h"
 #include "preload/unwind/capture.h"
 

@@ -10,11 +10,11 @@
 #include "preload/base/raw_memory.h"
 #include "preload/base/spin_lock.h"
 #include "preload/base/system_call.h"
+#include "preload/recorder/file/slot_pool.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/size_limit.h"
-#include "preload/recorder/slot_pool.h"
 #include "preload/recorder/thread_state.h"
-#include "preload/recorder/trace_sink.h"
 #include "preload/trace/decoder.h"
 
 namespace plateau {

@@ -3,12 +3,12 @@
 #include "preload/ledger/residency.h"
 #include "preload/recorder/definitions.h"
 #include "preload/recorder/event.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/fold_table.h"
 #include "preload/recorder/ledger_events.h"
 #include "preload/recorder/mark_thinning.h"
 #include "preload/recorder/size_limit.h"
 #include "preload/recorder/step_count.h"
-#include "preload/recorder/trace_sink.h"
 #include "preload/sampler/sample_set.h"
 
 namespace plateau {

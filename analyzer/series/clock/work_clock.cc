@@ -6,9 +6,9 @@
 
 #include "analyzer/replay/event_source.h"
 #include "analyzer/replay/rate_table.h"
-#include "analyzer/series/clock/function_paths.h"
-#include "analyzer/series/clock/loop_choice.h"
-#include "analyzer/series/clock/loop_finder.h"
+#include "analyzer/series/clock/loops/function_paths.h"
+#include "analyzer/series/clock/loops/loop_choice.h"
+#include "analyzer/series/clock/loops/loop_finder.h"
 
 namespace plateau::series {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "analyzer/reader/trace_reader.h"
 #include "analyzer/replay/definitions/definitions.h"
-#include "analyzer/series/clock/loop_choice.h"
+#include "analyzer/series/clock/loops/loop_choice.h"
 #include "analyzer/series/clock/step_clock.h"
 #include "analyzer/series/clock/work_log.h"
 

@@ -23,7 +23,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/series/clock/function_paths.h"
+#include "analyzer/series/clock/loops/function_paths.h"
 
 namespace plateau::series {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "analyzer/verdict/method/curve_classifier.h"
+#include "analyzer/verdict/method/curves/curve_classifier.h"
 #include "analyzer/verdict/method/site_classifier.h"
 #include "analyzer/verdict/sentence.h"
 

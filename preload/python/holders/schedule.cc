@@ -16,8 +16,8 @@
 #include "preload/python/interpreter.h"
 #include "preload/python/walk_scope.h"
 #include "preload/recorder/event.h"
+#include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/step_count.h"
-#include "preload/recorder/trace_sink.h"
 #include "preload/recorder/tracer.h"
 
 namespace plateau::python::holders {
