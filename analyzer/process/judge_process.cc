@@ -15,8 +15,8 @@
 #include "analyzer/process/attached_run.h"
 #include "analyzer/process/names/site_path.h"
 #include "analyzer/process/started_threads.h"
-#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/site_judging.h"
+#include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::process {
 namespace {

@@ -7,9 +7,9 @@
 #include "analyzer/verdict/method/forecast.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/method/thresholds.h"
-#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/site_judging.h"
 #include "analyzer/verdict/time_story.h"
+#include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::verdict {
 namespace {

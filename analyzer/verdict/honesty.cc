@@ -126,10 +126,6 @@ double GrowthOfSites(std::span<const SiteFinding> sites) {
   return sum;
 }
 
-bool NoSiteExplains(double growth_of_sites, double gap_rate) {
-  return growth_of_sites < kExplainedShare * gap_rate;
-}
-
 std::optional<size_t> WhoPinsTheHeap(std::span<const SiteFinding> sites) {
   double all = 0, open = 0;
   std::optional<size_t> most;

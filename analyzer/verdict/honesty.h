@@ -108,9 +108,8 @@ AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& f
 std::optional<Verdict> JudgeUnexplained(const OverheadFact& unexplained, double detectable_bytes_per_step,
                                         double reference_bytes);
 
-// Rule 2: the sum of what all sites keep per step, and whether it is too little to explain `gap_rate`.
+// Rule 2: the sum of what all sites keep per step. words/sentence.cc says whether it explains a gap that grows.
 double GrowthOfSites(std::span<const SiteFinding> sites);
-bool NoSiteExplains(double growth_of_sites, double gap_rate);
 
 // Rule 4: the site whose blocks explain why holes stay in the heap, if there is one. Sites of which nothing says that
 // they have stopped must have most of what was born in the steps and is kept; of them it is the one whose blocks hold

@@ -8,8 +8,8 @@
 #include "analyzer/verdict/method/site_classifier.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/reserved_fill.h"
-#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/time_story.h"
+#include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::verdict {
 namespace {

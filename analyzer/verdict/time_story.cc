@@ -5,8 +5,9 @@
 #include <string>
 
 #include "analyzer/verdict/method/thresholds.h"
-#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
+#include "analyzer/verdict/words/limit_text.h"
+#include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::verdict {
 namespace {
@@ -68,11 +69,7 @@ std::string LimitByTime(const RunContext& run, double rate, double slice_seconds
   char text[64];
   std::snprintf(text, sizeof text, seconds < 7200 ? " about %.0f min" : " about %.1f h",
                 seconds < 7200 ? seconds / 60 : seconds / 3600);
-  return std::string(" At this pace ") +
-         (run.limit_source == series::LimitSource::kMachine  ? "the machine's "
-          : run.limit_source == series::LimitSource::kCgroup ? "the cgroup's "
-                                                             : "the limit of ") +
-         BytesText(*run.limit_bytes) + " are reached in" + text + ".";
+  return " At this pace " + LimitName(run, false) + " reached in" + text + ".";
 }
 
 // What grew to the end by such a clock, in the only units that it has.

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/report/units.h"
-#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::report {
 namespace {

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/report/builder/headline_text.h"
 #include "analyzer/report/units.h"
-#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 #include "analyzer/verdict/vocabulary/shape_text.h"
 #include "analyzer/verdict/vocabulary/verdict.h"
+#include "analyzer/verdict/words/next_step.h"
 
 namespace plateau::report {
 namespace {

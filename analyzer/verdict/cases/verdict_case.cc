@@ -6,7 +6,7 @@
 
 #include "analyzer/verdict/method/curves/curve_classifier.h"
 #include "analyzer/verdict/method/site_classifier.h"
-#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::verdict {
 namespace {

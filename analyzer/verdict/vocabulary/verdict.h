@@ -141,7 +141,7 @@ struct Verdict {
   VerdictKind kind = VerdictKind::kInconclusive;
   Reason reason = Reason::kNone;
   std::string why;       // what decided, in a few words
-  std::string sentence;  // what to show to a person; filled by Explain() in sentence.h
+  std::string sentence;  // what to show to a person; filled by Explain() in words/sentence.h
 
   std::optional<Estimate> rate_bytes_per_step;
   std::optional<Estimate> plateau_bytes;

@@ -13,8 +13,8 @@
 
 #include "analyzer/verdict/cases/case_file.h"
 #include "analyzer/verdict/process_classifier.h"
-#include "analyzer/verdict/sentence.h"
 #include "analyzer/verdict/time_story.h"
+#include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::verdict {
 namespace {

@@ -8,7 +8,8 @@
 #include <string>
 
 #include "analyzer/verdict/method/site_classifier.h"
-#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/words/next_step.h"
+#include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::verdict {
 namespace {

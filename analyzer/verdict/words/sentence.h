@@ -1,8 +1,8 @@
 // Verdicts in words, with their numbers filled in.
 //
 // The words may be improved at any time; names, reasons and numbers in Verdict are what scripts rely on.
-#ifndef PLATEAU_ANALYZER_VERDICT_SENTENCE_H_
-#define PLATEAU_ANALYZER_VERDICT_SENTENCE_H_
+#ifndef PLATEAU_ANALYZER_VERDICT_WORDS_SENTENCE_H_
+#define PLATEAU_ANALYZER_VERDICT_WORDS_SENTENCE_H_
 
 #include <string>
 #include <string_view>
@@ -21,9 +21,6 @@ std::string InUnits(const std::string& text, std::string_view unit);
 // How an object grows that is replaced by a larger one again and again; `bytes` is its size by now.
 std::string ReplacedText(double bytes);
 
-// What to do next, one line; empty when there is nothing to do.
-std::string NextStep(const Verdict& verdict);
-
 }  // namespace plateau::verdict
 
-#endif  // PLATEAU_ANALYZER_VERDICT_SENTENCE_H_
+#endif  // PLATEAU_ANALYZER_VERDICT_WORDS_SENTENCE_H_

@@ -1,84 +1,16 @@
-#include "analyzer/verdict/sentence.h"
+#include "analyzer/verdict/words/sentence.h"
 
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 
-#include "analyzer/base/human_units.h"
-#include "analyzer/verdict/honesty.h"
+#include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
+#include "analyzer/verdict/words/limit_text.h"
 
 namespace plateau::verdict {
 namespace {
 
 using series::RunContext;
-
-std::string RangeText(const Interval& interval, std::string (*text)(double)) {
-  return "(" + text(interval.low) + " to " + text(interval.high) + ")";
-}
-
-// With its interval, unless that rounds to the value itself.
-std::string EstimateText(const Estimate& estimate, std::string (*text)(double)) {
-  std::string out = text(estimate.value);
-  if (!estimate.interval) return out;
-  const Interval& range = *estimate.interval;
-  if (text(range.low) == out && text(range.high) == out) return out;
-  if (text == RateText || text == BytesText) return out + " (" + FormatByteInterval(range) + ")";
-  return out + " " + RangeText(range, text);
-}
-
-std::string TimeText(const RunContext& run, double steps) {
-  if (!run.seconds_per_step || steps <= 0) return "";
-  const double seconds = steps * *run.seconds_per_step;
-  if (seconds < 1) return "";
-  char text[48];
-  if (seconds < 120) {
-    std::snprintf(text, sizeof text, " (about %.0f s from now)", seconds);
-  } else if (seconds < 7200) {
-    std::snprintf(text, sizeof text, " (about %.0f min from now)", seconds / 60);
-  } else {
-    std::snprintf(text, sizeof text, " (about %.1f h from now)", seconds / 3600);
-  }
-  return text;
-}
-
-// " (169-172)", empty when both ends are the same step.
-std::string StepRange(const Forecast::IfLeak& leak) {
-  if (!leak.earliest_step || !leak.latest_step) return "";
-  const double first = std::round(*leak.earliest_step), last = std::round(*leak.latest_step);
-  return first == last ? "" : " (" + NumberText(first) + "-" + NumberText(last) + ")";
-}
-
-// "The machine's 23.4 GiB are": whose limit it is, and how large.
-std::string LimitName(const RunContext& run, bool begins_sentence) {
-  if (run.limit_bytes.value_or(0) <= 0) return begins_sentence ? "The limit is" : "the limit is";
-  const std::string size = BytesText(*run.limit_bytes);
-  const std::string the = begins_sentence ? "The " : "the ";
-  switch (run.limit_source) {
-    case series::LimitSource::kCgroup:
-      return the + "cgroup's limit of " + size + " is";
-    case series::LimitSource::kMachine:
-      return the + "machine's " + size + " are";
-    case series::LimitSource::kGiven:
-      break;
-  }
-  return the + "limit of " + size + " is";
-}
-
-std::string LimitText(const RunContext& run, const Verdict& v) {
-  const Forecast& forecast = v.forecast;
-  if (!forecast.if_leak || !forecast.if_leak->oom_step) return "";
-  const Forecast::IfLeak& leak = *forecast.if_leak;
-  std::string out;
-  if (v.evidence.resident_growth_bytes_per_step) {
-    out += " Resident memory grows by " + RateText(*v.evidence.resident_growth_bytes_per_step) + " with it.";
-  }
-  out += " " + LimitName(run, true) + " reached at step " + NumberText(std::round(*leak.oom_step)) +
-         StepRange(leak);
-  out += TimeText(run, *leak.oom_step - static_cast<double>(run.steps * run.bucket_steps)) + ".";
-  if (forecast.outcome == Outcome::kSafeInThisRun) out += " The planned run ends before that.";
-  return out;
-}
 
 std::string SeenText(const Verdict& v) {
   if (!v.detectable_bytes_per_step) return "";
@@ -366,7 +298,7 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
 std::string WhoseHoles(const Verdict& v) {
   const std::optional<double>& of_sites = v.evidence.sites_growth_bytes_per_step;
   if (!of_sites) return "";
-  if (NoSiteExplains(*of_sites, v.rate_bytes_per_step->value)) return " No call site retains it.";
+  if (*of_sites < kExplainedShare * v.rate_bytes_per_step->value) return " No call site retains it.";
   return " Call sites keep " + RateText(*of_sites) +
          " beside it, and what they keep may hold the holes open.";
 }
@@ -463,57 +395,6 @@ void Explain(const RunContext& run, Verdict* verdict) {
   }
   if (run.unit == series::StepUnit::kBatch) verdict->sentence = InUnits(verdict->sentence, "batch");
   if (run.unit == series::StepUnit::kRound) verdict->sentence = InUnits(verdict->sentence, "round");
-}
-
-std::string NextStep(const Verdict& verdict) {
-  const bool has_holder = !verdict.evidence.held_by.empty() && !verdict.evidence.replaced_bytes &&
-                          verdict.evidence.untraced_kind.empty();
-  if (has_holder && GrowsWithoutEnd(verdict.kind)) {
-    return "Look at who adds to " + verdict.evidence.held_by +
-           " and never takes out: keep less in it, empty it, or give it a bound.";
-  }
-  if (verdict.evidence.garbage_share.value_or(0) > 0.5) {
-    return "Break the cycle, call gc.collect() now and then, or let the collector run.";
-  }
-  switch (verdict.kind) {
-    case VerdictKind::kLeak:
-    case VerdictKind::kSlowLeak:
-      return "Look at what keeps the objects of this call site alive: a list, a graph, a closure.";
-    case VerdictKind::kUnboundedGrowth:
-      if (verdict.evidence.replaced_bytes)
-        return "Collect the parts in a list and join them once, or keep only what is needed of them.";
-      if (verdict.evidence.untraced_kind == "allocator") {
-        return "Look at what the program keeps of the library's objects: tables, buffers, sessions.";
-      }
-      return "Look at what keeps the objects of this call site alive. If it is a cache, give it a bound; if "
-             "the "
-             "program makes passes over data, say how long one is with --epoch-steps.";
-    case VerdictKind::kStaircase:
-      return "Look at what an evaluation or checkpoint leaves behind at this call site.";
-    case VerdictKind::kFragmentation:
-      return "Try MALLOC_ARENA_MAX=2, malloc_trim at epoch ends, or another allocator (jemalloc, tcmalloc).";
-    case VerdictKind::kUntracedGrowth:
-      return "See the ledger: mapped files are reclaimable, shared and driver memory are not.";
-    case VerdictKind::kCacheFill:
-      if (verdict.evidence.container_bound)
-        return "Size memory for the full container, or give it a smaller bound.";
-      return "Size memory for the data set, or keep examples encoded instead of decoded.";
-    case VerdictKind::kWorkerDuplication:
-      return "Keep the data set in arrays instead of Python lists, or use fewer workers.";
-    case VerdictKind::kInconclusive:
-      if (verdict.reason == Reason::kEpochUnknown) return "Give the epoch length with --epoch-steps.";
-      if (verdict.reason == Reason::kUnexplainedGrowth)
-        return "Look for an allocator or a driver that maps memory by itself, and see the ledger.";
-      if (verdict.reason == Reason::kNotCovered) return "Record again, so that nothing is left out.";
-      if (verdict.reason == Reason::kNoSteps)
-        return "Mark the steps with plateau_step() (plateau/mark.h) or plateau_trace.mark in Python, if "
-               "there are "
-               "any.";
-      return verdict.needs_steps ? "Run " + CountText(std::ceil(*verdict.needs_steps), "more step") + "."
-                                 : "";
-    default:
-      return "";
-  }
 }
 
 }  // namespace plateau::verdict
