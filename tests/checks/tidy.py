@@ -98,10 +98,12 @@ def main():
 
     files = chosen(options, commands)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        found = [text for text in pool.map(check, files) if text]
-    for text in found:
-        print(text)
-    print(f"{len(files)} files, {len(found)} with findings")
+        found = 0
+        for text in pool.map(check, files):
+            if text:
+                print(text, flush=True)
+                found += 1
+    print(f"{len(files)} files, {found} with findings")
     return 1 if found else 0
 
 
