@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs with a known holder and compares what the walk names with what cases.py expects.
+"""Runs the programs with a known holder and compares what the walk names with what each expects.
 
     tests/field/holders/run.py --build build/release [--python /usr/bin/python3]... [--case NAME]...
 
@@ -17,7 +17,14 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-import cases  # noqa: E402
+import array_cases  # noqa: E402,F401
+import container_cases  # noqa: E402,F401
+import function_cases  # noqa: E402,F401
+import known  # noqa: E402
+import library_cases  # noqa: E402,F401
+import native_cases  # noqa: E402,F401
+import task_cases  # noqa: E402,F401
+import training_cases  # noqa: E402,F401
 
 
 def fields(line):
@@ -88,8 +95,8 @@ def run(build, python, name, keep=False):
     environment = dict(os.environ, PLATEAU_OUT=recording, PLATEAU_HOLDERS="1",
                        LD_PRELOAD=os.path.join(build, "lib", "libplateau.so"))
     try:
-        done = subprocess.run([python, os.path.join(HERE, "cases.py"), name], env=environment, capture_output=True,
-                              text=True, timeout=300)
+        program = known.CASES[name].__code__.co_filename
+        done = subprocess.run([python, program, name], env=environment, capture_output=True, text=True, timeout=300)
         if "ModuleNotFoundError" in done.stderr:
             return None, "a package is missing"
         if done.returncode != 0:
@@ -104,7 +111,7 @@ def run(build, python, name, keep=False):
             continue
         values, segments = fields(line)
         count = int(values["found"])
-        if not cases.SIZE * 0.6 <= int(values["bytes"]) / count <= cases.SIZE * 3:
+        if not known.SIZE * 0.6 <= int(values["bytes"]) / count <= known.SIZE * 3:
             continue
         end = values["end"]
         text = text_of(segments) if end in ("path", "graph", "native", "opaque") else end
@@ -117,7 +124,7 @@ def run(build, python, name, keep=False):
 
 def judge(name, found):
     """right, nothing or wrong, by the chain of most blocks."""
-    expected = cases.EXPECTED[name]
+    expected = known.EXPECTED[name]
     if not found:
         return "nothing", "-"
     (text, end), _ = max(found.items(), key=lambda item: item[1])
@@ -136,7 +143,7 @@ def main():
     for python in options.python or [sys.executable]:
         score = {"right": 0, "nothing": 0, "wrong": 0}
         print(f"== {python}")
-        for name in options.case or cases.CASES:
+        for name in options.case or known.CASES:
             found, reason = run(os.path.abspath(options.build), python, name)
             if found is None:
                 print(f"  {'skipped':8} {name}: {reason}")
