@@ -105,6 +105,12 @@ bool FindCollector(const HeapLayout& layout, const HeapFunctions& functions, Col
 
 inline const char* NameOfType(const void* type) { return ReadAt<const char*>(type, kTypeName); }
 
+// Items of a tuple, list or other object of variable size.
+inline int64_t SizeOf(const void* object) { return ReadAt<int64_t>(object, kObjectSize); }
+inline const void* TupleItem(const void* tuple, int64_t index) {
+  return ReadPointer(tuple, kTupleItems + 8 * static_cast<size_t>(index));
+}
+
 }  // namespace plateau::python::holders
 
 #endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_HEAP_LAYOUT_H_

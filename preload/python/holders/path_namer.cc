@@ -31,18 +31,17 @@ bool IsOfType(const void* object, const char* name) {
 
 bool IsLruCache(const void* object) { return IsOfType(object, "_lru_cache_wrapper"); }
 
+// A Context of contextvars and what it is made of.
+bool IsContextPart(const char* type_name) {
+  return strcmp(type_name, "Context") == 0 || strncmp(type_name, "hamt", 4) == 0;
+}
+
 void MeasureLruCache(const void* cache, uint64_t* length, uint64_t* bound, const char** type_name) {
   *type_name = "lru_cache";
   *length = ReadAt<uint64_t>(ReadPointer(cache, kLruCacheDict), kDictUsed);
   const auto most = ReadAt<int64_t>(cache, kLruCacheMaxSize);
   if (most > 0) *bound = static_cast<uint64_t>(most);
 }
-
-const void* TupleItem(const void* tuple, int64_t index) {
-  return ReadPointer(tuple, kTupleItems + 8 * static_cast<size_t>(index));
-}
-
-int64_t SizeOf(const void* object) { return ReadAt<int64_t>(object, kObjectSize); }
 
 }  // namespace
 
@@ -83,28 +82,6 @@ void PathNamer::AddText(SegmentKind kind, const void* text, uint64_t number) {
 
 void PathNamer::AddInside(const void* parent) {
   Add(SegmentKind::kInside, 0, ShortNameOfType(ReadPointer(parent, kObjectType)));
-}
-
-void PathNamer::AddFrame(SegmentKind kind, const void* code, int offset) {
-  const int line = functions_.line_of(const_cast<void*>(code), offset);
-  AddText(kind, ReadPointer(code, g_interpreter.layout.code_name),
-          line > 0 ? static_cast<uint64_t>(line) : 0);
-  char buffer[kTextRoom];
-  std::string_view file = Text(ReadPointer(code, g_interpreter.layout.code_file), buffer);
-  const size_t slash = file.rfind('/');
-  if (slash != std::string_view::npos) file = file.substr(slash + 1);
-  Add(SegmentKind::kFile, 0, file);
-}
-
-int PathNamer::OffsetInCode(const void* frame, const void* code) const {
-  const Layout& layout = g_interpreter.layout;
-  if (layout.position == Position::kPointer) {
-    const auto* at = static_cast<const char*>(ReadPointer(frame, layout.frame_position));
-    const auto offset = at - (static_cast<const char*>(code) + layout.code_bytecode);
-    return offset > 0 ? static_cast<int>(offset) : 0;
-  }
-  const int32_t last = ReadAt<int32_t>(frame, layout.frame_position);
-  return layout.position == Position::kCodeUnit ? last * 2 : last;
 }
 
 void PathNamer::Root(uint32_t node) {
@@ -259,16 +236,6 @@ void PathNamer::FromDict(const void* before, const void* dict, const void* child
   AddInside(dict);
 }
 
-const void* PathNamer::FreeVariable(const void* code, int64_t index, int64_t count) const {
-  if (layout_.minor <= 10) {
-    const void* const names = ReadPointer(code, kCodeFreeNames);
-    return index < SizeOf(names) ? TupleItem(names, index) : nullptr;
-  }
-  const void* const names = ReadPointer(code, kCodeLocalNames);
-  const int64_t at = SizeOf(names) - count + index;
-  return at >= 0 && at < SizeOf(names) ? TupleItem(names, at) : nullptr;
-}
-
 void PathNamer::FromTuple(const void* before, const void* tuple, const void* child, bool any_place) {
   const int64_t count = SizeOf(tuple);
   int64_t index = 0;
@@ -287,76 +254,6 @@ void PathNamer::FromTuple(const void* before, const void* tuple, const void* chi
     }
   }
   Add(SegmentKind::kIndex, any_place || index == count ? 0 : static_cast<uint64_t>(index) + 1, {});
-}
-
-void PathNamer::FromFunction(const void* function, const void* child) {
-  for (const size_t field :
-       {layout_.function_closure, layout_.function_defaults, layout_.function_keyword_defaults}) {
-    if (ReadPointer(function, field) == child) return;  // the next step has the name
-  }
-  if (KindOf(child) == TypeKind::kDict) return;
-  AddInside(function);
-}
-
-bool PathNamer::AddLocal(const void* code, const char* locals, const void* child) {
-  const auto add = [&](const void* name) {
-    AddText(SegmentKind::kLocal, name);
-    is_cell_named_ = true;
-    return true;
-  };
-  if (layout_.minor >= 11) {
-    const void* const names = ReadPointer(code, kCodeLocalNames);
-    for (int64_t i = 0; i < SizeOf(names); ++i) {
-      if (ReadPointer(locals, 8 * static_cast<size_t>(i)) == child) return add(TupleItem(names, i));
-    }
-    return false;
-  }
-  size_t at = 0;
-  for (const size_t field : {kCodeVarNames, kCodeCellNames, kCodeFreeNames}) {
-    const void* const names = ReadPointer(code, field);
-    // The names of locals begin with those of variables; only so many have a place.
-    for (int64_t i = 0; i < SizeOf(names); ++i, ++at) {
-      if (ReadPointer(locals, 8 * at) == child) return add(TupleItem(names, i));
-    }
-  }
-  return false;
-}
-
-void PathNamer::FromInterpreterFrame(const void* frame, const void* child) {
-  const void* const code = ReadPointer(frame, g_interpreter.layout.frame_code);
-  if (AddLocal(code, static_cast<const char*>(frame) + layout_.frame_locals, child)) return;
-  if (child != nullptr && KindOf(child) == TypeKind::kDict) return;
-  Add(SegmentKind::kInside, 0, "frame");
-}
-
-void PathNamer::AddFrameObject(const void* frame) {
-  const void* inner = layout_.minor >= 11 ? ReadPointer(frame, kFrameObjectFrame) : frame;
-  if (inner == nullptr) return AddInside(frame);
-  const void* const code = ReadPointer(inner, g_interpreter.layout.frame_code);
-  AddFrame(SegmentKind::kFrame, code, OffsetInCode(inner, code));
-}
-
-void PathNamer::FromFrameObject(const void* frame, const void* child) {
-  if (layout_.minor >= 11) {
-    const void* const inner = ReadPointer(frame, kFrameObjectFrame);
-    if (inner != nullptr) return FromInterpreterFrame(inner, child);
-    return AddInside(frame);
-  }
-  FromInterpreterFrame(frame, child);
-}
-
-void PathNamer::FromGenerator(const void* generator, const void* child) {
-  const void* frame = static_cast<const char*>(generator) + layout_.generator_frame;
-  if (layout_.minor <= 10) {
-    frame = ReadPointer(generator, layout_.generator_frame);
-    if (frame == nullptr) return AddInside(generator);
-  }
-  const void* const code = ReadPointer(frame, g_interpreter.layout.frame_code);
-  if (code == nullptr || ReadPointer(code, kObjectType) != g_interpreter.code_type)
-    return AddInside(generator);
-  AddFrame(SegmentKind::kGenerator, code, OffsetInCode(frame, code));
-  if (frame == child) return;  // up to 3.10 it is an object, which has the name
-  if (!AddLocal(code, static_cast<const char*>(frame) + layout_.frame_locals, child)) AddInside(generator);
 }
 
 void PathNamer::FromException(const void* exception, const void* child) {
@@ -435,6 +332,7 @@ void PathNamer::FromInstance(const void* object, const void* child) {
     return Add(SegmentKind::kKey, 0, {});  // a result
   }
   if (strcmp(type_name, "_lru_list_elem") == 0) return;
+  if (IsContextPart(type_name)) return;  // the variable has the name
   if (FromMember(object, child) || FromInlineValues(object, child)) return;
   if (strcmp(type_name, "memoryview") == 0 || strcmp(type_name, "managedbuffer") == 0)
     return Add(SegmentKind::kBuffer, 0, type_name);
