@@ -70,6 +70,7 @@ PRELOAD = {
     "python/holders/target_table": ("tests/preload/python/holders/walk_tables_test.cc", "one test for the tables of a walk"),
     "python/holders/type_table": ("tests/preload/python/holders/holders_test.py", "needs an interpreter"),
     "python/holders/visited_set": ("tests/preload/python/holders/walk_tables_test.cc", "one test for the tables of a walk"),
+    "python/holders/walk_clock": ("tests/preload/python/holders/walk_tables_test.cc", "one test for the tables of a walk"),
     "python/holders/walk_memory": ("tests/preload/python/holders/walk_tables_test.cc", "one test for the tables of a walk"),
     "python/interpreter": ("tests/preload/python/trap_test.py", "needs an interpreter: rtld_local, initialise_again"),
     "python/merged_stack": ("tests/preload/python/merge_test.py", "needs an interpreter"),

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "preload/base/clock.h"
 #include "preload/base/real_functions.h"
 #include "preload/python/holders/safe_read.h"
 
@@ -129,25 +128,32 @@ void GraphWalk::Follow(const Step& step) {
   }
 }
 
-void GraphWalk::Run(const NodeList& tensors, uint64_t deadline_tsc) {
-  if (!AllocatorIsGlibc()) return;
+bool GraphWalk::Initialize() {
+  if (!AllocatorIsGlibc()) return false;
   known_ = memory_.TakeArray<Known>(kKnown);
   steps_ = memory_.TakeArray<Step>(kMaxObjects);
   words_ = memory_.TakeArray<uintptr_t>(kMaxBytes / 8);
   more_words_ = memory_.TakeArray<uintptr_t>(kMaxBytes / 8);
-  if (known_ == nullptr || steps_ == nullptr || words_ == nullptr || more_words_ == nullptr) return;
-  if (!seen_.Initialize()) return;
-  size_t next = 0;
+  return known_ != nullptr && steps_ != nullptr && words_ != nullptr && more_words_ != nullptr &&
+         seen_.Initialize();
+}
+
+void GraphWalk::Run(const NodeList& tensors) {
+  if (is_unusable_ || next_tensor_ >= tensors.size()) return;
+  if (known_ == nullptr && !Initialize()) {
+    is_unusable_ = true;
+    return;
+  }
   constexpr size_t kPerCheck = 64;
-  for (uint32_t i = 1; i < tensors.size() && count_ < kMaxObjects; ++i) {
+  for (; next_tensor_ < tensors.size() && count_ < kMaxObjects; ++next_tensor_) {
     uintptr_t fields[2] = {};
-    if (!SafeRead(tensors.word(i) + 16, fields, sizeof(fields))) continue;
+    if (!SafeRead(tensors.word(next_tensor_) + 16, fields, sizeof(fields))) continue;
     const uintptr_t impl = fields[0] <= 1 ? fields[1] : fields[0];
-    Reach(impl, {0, tensors.parent(i), Class::kUnknown, false, nullptr});
-    for (; next < count_; ++next) {
-      if (next % kPerCheck == 0 && Now() >= deadline_tsc) return;
+    Reach(impl, {0, tensors.parent(next_tensor_), Class::kUnknown, false, nullptr});
+    for (; next_ < count_; ++next_) {
+      if (next_ % kPerCheck == 0 && clock_.IsUp()) return;
       if (targets_.found() == targets_.count()) return;
-      Follow(steps_[next]);
+      Follow(steps_[next_]);
     }
   }
 }

@@ -18,18 +18,21 @@
 #include "preload/python/holders/node_list.h"
 #include "preload/python/holders/target_table.h"
 #include "preload/python/holders/visited_set.h"
+#include "preload/python/holders/walk_clock.h"
 #include "preload/python/holders/walk_memory.h"
 
 namespace plateau::python::holders {
 
 class GraphWalk {
  public:
-  GraphWalk(WalkMemory* memory, TargetTable* targets) : memory_(*memory), targets_(*targets), seen_(memory) {}
+  GraphWalk(WalkMemory* memory, TargetTable* targets, WalkClock* clock)
+      : memory_(*memory), targets_(*targets), clock_(*clock), seen_(memory) {}
 
   static constexpr size_t kMaxObjects = 50'000;
 
-  // `tensors`: addresses of Python's tensor objects, each with its node of the walk in the place of its parent.
-  void Run(const NodeList& tensors, uint64_t deadline_tsc);
+  // `tensors`: addresses of Python's tensor objects, each with its node of the walk in the place of its parent. Those
+  // that have come since the last call are followed.
+  void Run(const NodeList& tensors);
 
  private:
   enum class Class : uint8_t { kUnknown, kTensor, kStorage, kMeta, kNode };
@@ -49,6 +52,7 @@ class GraphWalk {
   static constexpr size_t kMaxBytes = 4096;
 
   const Known* ClassOf(uintptr_t object);
+  bool Initialize();
   void Reach(uintptr_t object, const Step& from);
   void Follow(const Step& step);
   void FollowWords(const uintptr_t* words, size_t count, const Step& step);
@@ -56,12 +60,16 @@ class GraphWalk {
 
   WalkMemory& memory_;
   TargetTable& targets_;
+  WalkClock& clock_;
   VisitedSet seen_;
   Known* known_ = nullptr;
   Step* steps_ = nullptr;
   uintptr_t* words_ = nullptr;
   uintptr_t* more_words_ = nullptr;
   size_t count_ = 0;
+  size_t next_ = 0;
+  uint32_t next_tensor_ = 1;
+  bool is_unusable_ = false;
 };
 
 // The last part of the name that a class has in machine code: "ReluBackward0" of "N5torch...13ReluBackward0E". Empty when

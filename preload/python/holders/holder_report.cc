@@ -10,7 +10,7 @@ namespace {
 
 using trace::HolderEnd;
 
-constexpr size_t kForks = 1 << 16;
+constexpr size_t kForks = 1 << 14;
 constexpr size_t kMaxRows = 66;
 constexpr size_t kNoContainer = SIZE_MAX;
 
@@ -23,7 +23,7 @@ std::string_view LastPart(const char* path) {
 
 HolderReport::Fork* HolderReport::ForkOf(uint32_t node) {
   constexpr int kMaxProbes = 64;
-  for (size_t at = node * 0x9e3779b1u >> 16, i = 0; i < kMaxProbes; at = (at + 1) & (kForks - 1), ++i) {
+  for (size_t at = node * 0x9e3779b1u >> 18, i = 0; i < kMaxProbes; at = (at + 1) & (kForks - 1), ++i) {
     Fork& fork = forks_[at];
     if (fork.node == node && fork.stack_number == stack_number_) return &fork;
     if (fork.stack_number == stack_number_) continue;

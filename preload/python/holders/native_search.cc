@@ -2,7 +2,6 @@
 
 #include <link.h>
 
-#include "preload/base/clock.h"
 #include "preload/python/holders/safe_read.h"
 #include "preload/sampler/sample_set.h"
 
@@ -22,7 +21,7 @@ struct Block {
 
 struct Search {
   TargetTable* targets;
-  uint64_t deadline_tsc;
+  WalkClock* clock;
   uintptr_t* words;
 };
 
@@ -49,7 +48,7 @@ int ScanModule(dl_phdr_info* info, size_t, void* context) {
     if (header.p_type != PT_LOAD || (header.p_flags & PF_W) == 0) continue;
     uintptr_t at = (info->dlpi_addr + header.p_vaddr + 7) & ~uintptr_t{7};
     const uintptr_t end = info->dlpi_addr + header.p_vaddr + header.p_memsz;
-    for (; at + 8 <= end && Now() < search.deadline_tsc; at += kLargestBlock) {
+    for (; at + 8 <= end && !search.clock->IsUp(); at += kLargestBlock) {
       const size_t bytes = (end - at < kLargestBlock ? end - at : kLargestBlock) & ~size_t{7};
       if (!SafeRead(at, search.words, bytes)) continue;
       Scan(search.targets, search.words, bytes / 8, 0, [info](Target* target) {
@@ -64,7 +63,7 @@ int ScanModule(dl_phdr_info* info, size_t, void* context) {
 
 }  // namespace
 
-void SearchNativeMemory(WalkMemory* memory, TargetTable* targets, uint64_t deadline_tsc) {
+void SearchNativeMemory(WalkMemory* memory, TargetTable* targets, WalkClock* clock) {
   auto* const words = memory->TakeArray<uintptr_t>(kLargestBlock / 8);
   auto* const blocks = memory->TakeArray<Block>(kMaxBlocks);
   if (words == nullptr || blocks == nullptr) return;
@@ -73,7 +72,7 @@ void SearchNativeMemory(WalkMemory* memory, TargetTable* targets, uint64_t deadl
     if (count == kMaxBlocks || block.bytes >= kLargestBlock || block.stack == 0) return;
     blocks[count++] = {address, static_cast<uint32_t>(block.bytes), block.stack};
   });
-  for (size_t i = 0; i < count && Now() < deadline_tsc; ++i) {
+  for (size_t i = 0; i < count && !clock->IsUp(); ++i) {
     const Block& block = blocks[i];
     if (!SafeRead(block.address, words, block.bytes / 8 * 8)) continue;
     Scan(targets, words, block.bytes / 8, block.address, [&block](Target* target) {
@@ -81,7 +80,7 @@ void SearchNativeMemory(WalkMemory* memory, TargetTable* targets, uint64_t deadl
       target->native_stack = block.stack;
     });
   }
-  Search search = {targets, deadline_tsc, words};
+  Search search = {targets, clock, words};
   dl_iterate_phdr(ScanModule, &search);
 }
 

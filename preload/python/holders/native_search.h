@@ -12,11 +12,12 @@
 #include <cstdint>
 
 #include "preload/python/holders/target_table.h"
+#include "preload/python/holders/walk_clock.h"
 #include "preload/python/holders/walk_memory.h"
 
 namespace plateau::python::holders {
 
-void SearchNativeMemory(WalkMemory* memory, TargetTable* targets, uint64_t deadline_tsc);
+void SearchNativeMemory(WalkMemory* memory, TargetTable* targets, WalkClock* clock);
 
 }  // namespace plateau::python::holders
 

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "preload/base/clock.h"
-#include "preload/python/holders/graph_walk.h"
 #include "preload/python/holders/native_search.h"
 #include "preload/python/interpreter.h"
 #include "preload/python/text.h"
@@ -149,7 +147,7 @@ void ObjectWalk::AddTypes() {
 // ---- The walk ----
 
 bool ObjectWalk::IsTimeUp() {
-  if (Now() >= deadline_tsc_) is_late_ = true;
+  if (clock_.IsUp()) is_late_ = true;
   return is_late_;
 }
 
@@ -246,24 +244,25 @@ void ObjectWalk::VisitThread(const void* thread) {
     Reach(ReadPointer(item, value));
 }
 
-ObjectWalk::End ObjectWalk::Run(uint64_t deadline_tsc) {
-  deadline_tsc_ = deadline_tsc;
+// False when there is nothing more to look for, or no time.
+bool ObjectWalk::WalkGraphs() {
+  graphs_.Run(tensors_);
+  return targets_.found() != targets_.count() && !IsTimeUp();
+}
+
+ObjectWalk::End ObjectWalk::Run() {
   if (!Initialize()) return End::kMemory;
   AddModules(/*of_program=*/true);
   AddFrames(/*of_program=*/true);
-  if (WalkOn()) {
+  if (WalkOn() && WalkGraphs()) {
     AddModules(/*of_program=*/false);
     AddFrames(/*of_program=*/false);
     AddThreads();
   }
   if (WalkOn()) AddTypes();
-  if (WalkOn()) {
-    GraphWalk(&memory_, &targets_).Run(tensors_, deadline_tsc_);
-    if (targets_.found() != targets_.count() && !IsTimeUp()) WalkUnreached();
-  }
+  if (WalkOn() && WalkGraphs()) WalkUnreached();
   if (targets_.found() == targets_.count()) return End::kAllFound;
-  if (!is_late_ && !is_full_ && next_ >= nodes_.size())
-    SearchNativeMemory(&memory_, &targets_, deadline_tsc_);
+  if (!is_late_ && !is_full_ && next_ >= nodes_.size()) SearchNativeMemory(&memory_, &targets_, &clock_);
   if (is_late_) return End::kTime;
   return is_full_ || visited_.full() ? End::kMemory : End::kWalkedAll;
 }

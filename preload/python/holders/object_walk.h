@@ -2,6 +2,7 @@
 //
 //   roots in this order, each group walked to its end before the next:
 //     modules of the program, frames of its functions     -> what users call the holder
+//       autograd graphs of the tensors among it
 //     other modules and frames, thread states              -> libraries
 //     builtins, classes that no module names
 //   not found yet:  objects that the collector knows and nobody reached
@@ -12,8 +13,8 @@
 // library. References are followed by tp_traverse, as the collector does; no reference count changes, no code of
 // the program runs, nothing is written outside of our own pages. So a forked worker copies no page.
 //
-// Call with the interpreter's lock held. Allocates: from the walk's memory. Ends when all targets are found, at
-// the deadline, or when the memory is used up.
+// Call with the interpreter's lock held. Allocates: from the walk's memory. Ends when all targets are found,
+// when the time is up, or when the memory is used up.
 #ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_OBJECT_WALK_H_
 #define PLATEAU_PRELOAD_PYTHON_HOLDERS_OBJECT_WALK_H_
 
@@ -21,11 +22,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "preload/python/holders/graph_walk.h"
 #include "preload/python/holders/heap_layout.h"
 #include "preload/python/holders/node_list.h"
 #include "preload/python/holders/target_table.h"
 #include "preload/python/holders/type_table.h"
 #include "preload/python/holders/visited_set.h"
+#include "preload/python/holders/walk_clock.h"
 #include "preload/python/holders/walk_memory.h"
 
 namespace plateau::python::holders {
@@ -38,20 +41,21 @@ bool IsImportMachinery(const void* code);
 class ObjectWalk {
  public:
   ObjectWalk(const HeapLayout& layout, const HeapFunctions& functions, WalkMemory* memory,
-             TargetTable* targets)
+             TargetTable* targets, WalkClock* clock)
       : layout_(layout),
         functions_(functions),
         memory_(*memory),
         targets_(*targets),
+        clock_(*clock),
         types_(layout_, memory),
         visited_(memory),
         nodes_(memory),
         types_met_(memory),
-        tensors_(memory) {}
+        tensors_(memory),
+        graphs_(memory, targets, clock) {}
 
   enum class End : uint8_t { kAllFound, kWalkedAll, kTime, kMemory };
-  // `deadline_tsc` as Now() counts.
-  End Run(uint64_t deadline_tsc);
+  End Run();
 
   const NodeList& nodes() const { return nodes_; }
   TypeTable& types() { return types_; }
@@ -62,9 +66,6 @@ class ObjectWalk {
   bool IsNative(uint32_t root) const {
     return first_native_ != 0 && root >= first_native_ && !IsGarbage(root);
   }
-
-  // Reached tensors that have an autograd graph behind them: their nodes.
-  const NodeList& graph_tensors() const { return tensors_; }
 
  private:
   struct Module {
@@ -87,6 +88,7 @@ class ObjectWalk {
   bool IsModuleOfProgram(const void* dict) const;
 
   bool WalkOn();
+  bool WalkGraphs();
   bool IsTimeUp();
   void Visit(uint32_t node);
   void VisitObject(const void* object);
@@ -119,11 +121,13 @@ class ObjectWalk {
   const HeapFunctions& functions_;
   WalkMemory& memory_;
   TargetTable& targets_;
+  WalkClock& clock_;
   TypeTable types_;
   VisitedSet visited_;
   NodeList nodes_;
   NodeList types_met_;  // classes of objects, with the node of one
-  NodeList tensors_;
+  NodeList tensors_;    // reached, which may have an autograd graph behind them
+  GraphWalk graphs_;
 
   Module* modules_ = nullptr;
   size_t module_count_ = 0;
@@ -133,7 +137,6 @@ class ObjectWalk {
   bool defers_types_ = true;
   bool is_full_ = false;
   bool is_late_ = false;
-  uint64_t deadline_tsc_ = 0;
   uint32_t first_native_ = 0;
   uint32_t first_garbage_ = 0;
   uint64_t garbage_objects_ = 0;

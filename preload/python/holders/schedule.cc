@@ -4,15 +4,16 @@
 
 #include <atomic>
 
-#include "preload/base/clock.h"
 #include "preload/base/fixed_text.h"
 #include "preload/base/options.h"
 #include "preload/base/raw_log.h"
+#include "preload/base/system_call.h"
 #include "preload/ledger/ledger.h"
 #include "preload/python/holders/heap_layout.h"
 #include "preload/python/holders/holder_report.h"
 #include "preload/python/holders/object_walk.h"
 #include "preload/python/holders/target_choice.h"
+#include "preload/python/holders/walk_clock.h"
 #include "preload/python/interpreter.h"
 #include "preload/python/walk_scope.h"
 #include "preload/recorder/event.h"
@@ -42,13 +43,14 @@ constinit std::atomic<uint64_t> g_generation{0};  // forks
 constinit WalkReason g_due = {};
 constinit int g_delays = 0;
 constinit uint64_t g_walks = 0;
+constinit bool g_has_baseline = false;  // what was alive early is known, so that growth is
 constinit uint64_t g_next_step = kFirstStep;
 constinit uint64_t g_next_seconds = kFirstSeconds;
 constinit uint64_t g_answered = 0;
 constinit uint64_t g_start_tsc = 0;
-constinit uint64_t g_spent_ticks = 0;
-constinit uint64_t g_needed_ticks =
-    0;  // for the next look: some more than the last one took, or twice as much when it was cut
+constinit uint64_t g_spent_ns = 0;
+// For the next look: some more than the last one took, or twice as much when it was cut.
+constinit uint64_t g_needed_ns = 0;
 
 bool FindInterpreter() {
   if (g_state != State::kUnknown) return g_state == State::kReady;
@@ -66,15 +68,16 @@ void WriteHolder(void* buffer, const trace::HolderRecord& record) {
   static_cast<ThreadBuffer*>(buffer)->Append([&](trace::BlockWriter& w) { return w.Holder(record); });
 }
 
-uint64_t NsOfTicks(uint64_t ticks) {
-  const uint64_t per_ms = TicksOfMs(1);
-  return per_ms == 0 ? 0 : ticks * 1000 / per_ms * 1000;
+// What looks that nobody asked for may still take.
+uint64_t BudgetLeftNs() {
+  const uint64_t allowed_ns = NsOfTicks(Now() - g_start_tsc) / kBudgetShare;
+  return allowed_ns > g_spent_ns ? allowed_ns - g_spent_ns : 0;
 }
 
-// What looks that nobody asked for may still take, in ticks.
-uint64_t BudgetLeft() {
-  const uint64_t allowed = (Now() - g_start_tsc) / kBudgetShare + TicksOfMs(kFreeMs);
-  return allowed > g_spent_ticks ? allowed - g_spent_ticks : 0;
+// Adding up the live blocks, before there is anything to look for.
+bool CanAffordLook() {
+  constexpr uint64_t kNsPerBlock = 20, kFixedNs = 100'000;
+  return BudgetLeftNs() / 2 >= kFixedNs + kNsPerBlock * LiveBlocks();
 }
 
 bool IsAskedFor(WalkReason reason) {
@@ -106,7 +109,7 @@ void WriteWalk(ThreadBuffer* buffer, const trace::HolderWalkRecord& record) {
 }
 
 // Fills the record. The records of the chains are written on the way.
-void Walk(ThreadBuffer* buffer, uint64_t limit_ticks, const uint32_t* stacks,
+void Walk(ThreadBuffer* buffer, WalkClock* clock, uint64_t limit_ns, const uint32_t* stacks,
           trace::HolderWalkRecord* record) {
   if (!HasLiveTable()) {
     record->result = WalkResult::kSkippedNoTable;
@@ -131,12 +134,14 @@ void Walk(ThreadBuffer* buffer, uint64_t limit_ticks, const uint32_t* stacks,
     record->result = WalkResult::kSkippedNoTargets;
     return;
   }
-  ObjectWalk walk(g_layout, g_functions, &memory, targets);
-  const ObjectWalk::End end = walk.Run(Now() + limit_ticks);
+  // The names of what was found are to be written within the limit too.
+  clock->SetLimit(limit_ns - limit_ns / 8);
+  ObjectWalk walk(g_layout, g_functions, &memory, targets, clock);
+  const ObjectWalk::End end = walk.Run();
   record->result = end == ObjectWalk::End::kTime     ? WalkResult::kCutByTime
                    : end == ObjectWalk::End::kMemory ? WalkResult::kCutByMemory
                                                      : WalkResult::kDone;
-  if (end == ObjectWalk::End::kTime) record->limit = NsOfTicks(limit_ticks);
+  if (end == ObjectWalk::End::kTime) record->limit = limit_ns;
   if (end == ObjectWalk::End::kMemory) record->limit = limit_bytes;
   PathNamer namer(g_layout, g_functions, walk.nodes(), &walk.types());
   HolderReport report(&walk, targets, &namer, &memory);
@@ -153,12 +158,12 @@ void Walk(ThreadBuffer* buffer, uint64_t limit_ticks, const uint32_t* stacks,
   record->own_bytes = memory.used_bytes();
 }
 
-int WalkAndRecord(WalkReason reason, uint64_t limit_ticks) {
+int WalkAndRecord(WalkReason reason, uint64_t limit_ns) {
   EventScope scope;
   if (!scope) return -1;
   const OwnCallScope own(scope.thread());
   const int saved_errno = errno;
-  const uint64_t begin = Now();
+  WalkClock clock;
   trace::HolderWalkRecord record = {};
   record.walk = ++g_walks;
   record.reason = reason;
@@ -174,13 +179,13 @@ int WalkAndRecord(WalkReason reason, uint64_t limit_ticks) {
   if (has_collector && *collector.collecting != 0) {
     record.result = WalkResult::kSkippedCollecting;
   } else {
-    Walk(scope.buffer(), limit_ticks, stacks, &record);
+    Walk(scope.buffer(), &clock, limit_ns, stacks, &record);
   }
-  const uint64_t took = Now() - begin;
-  record.elapsed_ns = NsOfTicks(took);
+  record.elapsed_ns = clock.ElapsedNs();
   WriteWalk(scope.buffer(), record);
-  if (!IsAskedFor(reason)) g_spent_ticks += took;
-  g_needed_ticks = record.result == WalkResult::kCutByTime ? 2 * took : took + took / 4;
+  const uint64_t used_ns = clock.UsedNs();
+  if (!IsAskedFor(reason)) g_spent_ns += used_ns;
+  g_needed_ns = record.result == WalkResult::kCutByTime ? 2 * used_ns : used_ns + used_ns / 4;
   errno = saved_errno;
   return record.result < WalkResult::kSkippedBudget ? static_cast<int>(record.targets_found) : -1;
 }
@@ -215,11 +220,19 @@ void Answer() {
   __atomic_store_n(&header->holder_answer, g_answered, __ATOMIC_RELEASE);
 }
 
+// Whether this thread has the lock, in the interpreter whose modules and threads are walked.
+bool IsInMainInterpreter() {
+  const void* const state = g_interpreter.this_thread_state();
+  return state != nullptr && g_functions.unchecked_state() == state &&
+         ReadPointer(state, kThreadInterpreter) == g_functions.main_interpreter();
+}
+
 // In the main thread, between two bytecodes, with the interpreter's lock.
 int OnPendingCall(void* argument) {
   if (reinterpret_cast<uintptr_t>(argument) != g_generation.load()) return 0;  // of the parent, before a fork
   const WalkReason reason = g_due;
-  if (!IsFinalizing() && g_functions.is_initialized() != 0 && !g_is_walking.exchange(true)) {
+  if (!IsFinalizing() && g_functions.is_initialized() != 0 && IsInMainInterpreter() &&
+      !g_is_walking.exchange(true)) {
     if (IsImporting()) {
       if (++g_delays > kMaxDelays) {
         Skip(reason, WalkResult::kSkippedImport);
@@ -227,9 +240,8 @@ int OnPendingCall(void* argument) {
         Settle(reason);
       }
     } else {
-      const uint64_t most = TicksOfMs(kMaxWalkMs);
-      const uint64_t budget = BudgetLeft();
-      WalkAndRecord(reason, IsAskedFor(reason) || budget > most ? most : budget);
+      const uint64_t budget_ns = BudgetLeftNs();
+      WalkAndRecord(reason, IsAskedFor(reason) || budget_ns > kMaxWalkNs ? kMaxWalkNs : budget_ns);
       if (reason == WalkReason::kRequest) Answer();
       Settle(reason);
     }
@@ -239,7 +251,7 @@ int OnPendingCall(void* argument) {
   return 0;
 }
 
-// Whether a look is due, and why. The look at which nothing is walked is done here.
+// Whether a look is due, and why.
 bool IsDue(WalkReason* reason) {
   const trace::FileHeader* const header = g_sink.header();
   if (header != nullptr && g_sink.shared()) {
@@ -253,33 +265,50 @@ bool IsDue(WalkReason* reason) {
   const uint64_t steps = StepsMarked();
   if (steps >= g_next_step) {
     *reason = WalkReason::kSteps;
-  } else if (steps == 0 && Now() - g_start_tsc >= TicksOfMs(1000) * g_next_seconds) {
+  } else if (steps < kFirstStep && Now() - g_start_tsc >= TicksOfMs(1000) * g_next_seconds) {
     *reason = WalkReason::kTime;
   } else {
     return false;
   }
-  const uint64_t least = TicksOfMs(kFreeMs) / 2;
-  const uint64_t needed = g_needed_ticks > least ? g_needed_ticks : least;
-  return BudgetLeft() >= (needed < TicksOfMs(kMaxWalkMs) ? needed : TicksOfMs(kMaxWalkMs));
+  const uint64_t needed_ns = g_needed_ns > kLeastWalkNs ? g_needed_ns : kLeastWalkNs;
+  return BudgetLeftNs() >= (needed_ns < kMaxWalkNs ? needed_ns : kMaxWalkNs);
+}
+
+void TakeBaseline() {
+  const bool is_early =
+      StepsMarked() < kFirstStep / 2 && Now() - g_start_tsc < TicksOfMs(500) * kFirstSeconds;
+  if (is_early || !HasLiveTable() || !CanAffordLook()) return;
+  const WalkClock clock;
+  Look();
+  g_spent_ns += clock.UsedNs();
+  g_has_baseline = true;
+}
+
+int DoNothing(void*) { return 0; }
+
+// From 3.9 to 3.11 a call that another thread has asked for is not seen by a main thread that nothing else stops. One
+// that the main thread asks for itself makes it look.
+void WakeMainThread() {
+  if (g_layout.minor >= 12 || sys::Gettid() != sys::Getpid()) return;
+  g_functions.add_pending_call(DoNothing, nullptr);
 }
 
 void OnTick() {
-  if (!Ready() || g_is_pending.load(std::memory_order_relaxed)) return;
+  if (!Ready()) return;
   if (g_is_ticking.exchange(true, std::memory_order_acquire)) return;
   if (g_start_tsc == 0) g_start_tsc = Now();
   WalkReason reason = {};
-  if (IsDue(&reason) && FindInterpreter() && g_functions.is_initialized() != 0 && !IsFinalizing()) {
-    if (reason == WalkReason::kSteps && StepsMarked() < 2 * kFirstStep) {
-      const uint64_t begin = Now();
-      if (HasLiveTable()) Look();
-      g_spent_ticks += Now() - begin;
-      Settle(reason);
-    } else {
+  if (g_is_pending.load(std::memory_order_relaxed)) {
+    WakeMainThread();
+  } else if (IsDue(&reason)) {
+    if (FindInterpreter() && g_functions.is_initialized() != 0 && !IsFinalizing()) {
       g_due = reason;
       g_is_pending.store(true);
       void* const argument = reinterpret_cast<void*>(g_generation.load());
       if (g_functions.add_pending_call(OnPendingCall, argument) != 0) g_is_pending.store(false);
     }
+  } else if (g_options.holders && !g_has_baseline) {
+    TakeBaseline();
   }
   g_is_ticking.store(false, std::memory_order_release);
 }
@@ -291,12 +320,13 @@ void ResetInChild() {
   g_is_walking.store(false);
   g_delays = 0;
   g_walks = 0;
+  g_has_baseline = false;
   g_next_step = kFirstStep;
   g_next_seconds = kFirstSeconds;
   g_answered = 0;
   g_start_tsc = 0;
-  g_spent_ticks = 0;
-  g_needed_ticks = 0;
+  g_spent_ns = 0;
+  g_needed_ns = 0;
   ForgetLooks();
 }
 
@@ -305,12 +335,8 @@ void ResetInChild() {
 int LookNow(WalkReason reason) {
   if (!Ready() || !Enabled() || InHook() || !FindInterpreter()) return -1;
   if (g_functions.is_initialized() == 0 || IsFinalizing()) return -1;
-  const void* const state = g_interpreter.this_thread_state();
-  if (state == nullptr || g_functions.unchecked_state() != state) return -1;
-  // The modules of another interpreter are not those of the threads that are walked.
-  if (ReadPointer(state, kThreadInterpreter) != g_functions.main_interpreter()) return -1;
-  if (g_is_walking.exchange(true)) return -1;
-  const int found = WalkAndRecord(reason, TicksOfMs(kMaxWalkMs));
+  if (!IsInMainInterpreter() || g_is_walking.exchange(true)) return -1;
+  const int found = WalkAndRecord(reason, kMaxWalkNs);
   g_is_walking.store(false);
   return found;
 }

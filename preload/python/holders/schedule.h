@@ -3,8 +3,10 @@
 //   tick of the recorder -> is a look due? -> Py_AddPendingCall() -> main thread, between two bytecodes -> walk
 //   plateau_mark_holders(), interpreter's lock held                                                     -> walk
 //
-// Due: at steps 32, 64, 128, ... (16 is only looked at, so that growth is known); without steps after 30, 60, 120, ...
-// seconds; when `plateau holders` has asked. Looks that nobody asked for stay below kBudgetShare of the process's time.
+// Due: at steps 32, 64, 128, ...; with fewer steps after 4, 8, 16, ... seconds; when `plateau holders` has asked. At half
+// of the first the live blocks are added up, so that growth is known. Looks that nobody asked for stay below one part
+// in kBudgetShare of the process's time, from the first: in a run of seconds a look has some milliseconds, walks what the
+// program's own modules and frames reach, and is cut there; the next one waits until twice that may be spent.
 // What is skipped is recorded with its reason. Never from a signal, never inside a collection, an import or the end of
 // the interpreter.
 //
@@ -23,11 +25,11 @@ extern const Part kHoldersPart;
 
 namespace plateau::python::holders {
 
-inline constexpr uint64_t kBudgetShare = 1000;  // one part in so many of the process's time
-inline constexpr uint64_t kFreeMs = 5;          // that looks may take besides
-inline constexpr uint64_t kMaxWalkMs = 500;
-inline constexpr uint64_t kFirstStep = 16;
-inline constexpr uint64_t kFirstSeconds = 30;
+inline constexpr uint64_t kBudgetShare = 1000;       // one part in so many of the process's time
+inline constexpr uint64_t kLeastWalkNs = 2'500'000;  // less is not worth its fixed part
+inline constexpr uint64_t kMaxWalkNs = 500'000'000;
+inline constexpr uint64_t kFirstStep = 32;
+inline constexpr uint64_t kFirstSeconds = 4;
 
 // Looks at once. Call with the interpreter's lock held, outside of hooks. Returns the number of targets found, -1 when
 // there was no walk.

@@ -55,6 +55,8 @@ constinit Choice g_choices[kMostStacks] = {};
 
 bool HasLiveTable() { return g_rate.exact_from.load(std::memory_order_relaxed) != 0; }
 
+uint64_t LiveBlocks() { return g_sample_set.size() + PymallocSamples().size(); }
+
 uint64_t Look() {
   if (g_sums == nullptr) g_sums = static_cast<StackSum*>(ArenaMap(kStacks * sizeof(StackSum)));
   if (g_sums == nullptr) return 0;

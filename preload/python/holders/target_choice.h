@@ -18,6 +18,9 @@ namespace plateau::python::holders {
 // Whether there are tables of live blocks at all.
 bool HasLiveTable();
 
+// How many blocks are in the tables.
+uint64_t LiveBlocks();
+
 // How many live bytes are in the tables, as the samples stand for them. 0 when there is no memory for the sums.
 uint64_t Look();
 

@@ -39,10 +39,14 @@ class VisitedSet {
 
   bool Contains(uintptr_t address) {
     const uintptr_t region = address >> kRegionShift;
+    if (region == last_region_)
+      return (last_bits_[address >> 10 & (kWords - 1)] >> (address >> 4 & 63) & 1) != 0;
     for (size_t at = Home(region);; at = (at + 1) & (kRegions - 1)) {
       if (regions_[at].bits == nullptr) return false;
-      if (regions_[at].number == region)
-        return (regions_[at].bits[address >> 10 & (kWords - 1)] >> (address >> 4 & 63) & 1) != 0;
+      if (regions_[at].number != region) continue;
+      last_region_ = region;
+      last_bits_ = regions_[at].bits;
+      return (last_bits_[address >> 10 & (kWords - 1)] >> (address >> 4 & 63) & 1) != 0;
     }
   }
 

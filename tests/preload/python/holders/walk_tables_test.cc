@@ -1,5 +1,6 @@
 // The tables of a walk: which addresses it has met, what it has reached, what it looks for.
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <cstring>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "preload/python/holders/node_list.h"
 #include "preload/python/holders/target_table.h"
 #include "preload/python/holders/visited_set.h"
+#include "preload/python/holders/walk_clock.h"
 #include "preload/python/holders/walk_memory.h"
 
 namespace plateau::python::holders {
@@ -99,6 +101,28 @@ TEST(TargetTableTest, AKnownOwnerWinsOverAnOpaqueObject) {
   EXPECT_EQ(table->found(), 1u);
   table->Found(target, 7, trace::HolderEnd::kPath);
   EXPECT_EQ(target->node, 6u);
+}
+
+TEST(WalkClockTest, SleepIsNotUsedUpAndWorkIs) {
+  StartClock();
+  WalkClock clock;
+  clock.SetLimit(20'000'000);
+  EXPECT_FALSE(clock.IsUp());
+  const timespec pause = {0, 50'000'000};
+  nanosleep(&pause, nullptr);
+  EXPECT_FALSE(clock.IsUp());
+  EXPECT_GE(clock.ElapsedNs(), 49'000'000u);
+  while (!clock.IsUp()) continue;
+  EXPECT_GE(clock.UsedNs(), 20'000'000u);
+}
+
+TEST(WalkClockTest, TheLongestWalkEndsByTheClock) {
+  StartClock();
+  WalkClock clock;
+  EXPECT_FALSE(clock.IsUp());  // without a limit of the thread's own time
+  const timespec pause = {0, (WalkClock::kMaxMs + 20) * 1'000'000};
+  nanosleep(&pause, nullptr);
+  EXPECT_TRUE(clock.IsUp());
 }
 
 }  // namespace
