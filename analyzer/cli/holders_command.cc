@@ -122,9 +122,8 @@ const Command& HoldersCommand() {
       .summary = "Ask a running program which references keep the bytes alive, and print the paths.",
       .description =
           "The processes of the recording that still run are asked, whether they look by themselves or not "
-          "(run --holders). Each answers within about a second, between two bytecodes of its main thread. Of "
-          "a "
-          "program that has ended the looks it made itself are printed.",
+          "(run --no-holders). Each answers within about a second, between two bytecodes of its main thread. "
+          "Of a program that has ended the looks it made itself are printed.",
       .options = WithAnalysisOptions({{.name = "row",
                                        .value = "N",
                                        .help = "Only the site in this row of `plateau sites`.",

@@ -50,7 +50,7 @@ constexpr Passed kPassed[] = {{"exact", "PLATEAU_MODE", "exact"},
                               {"no-python", "PLATEAU_PYTHON", "0"},
                               {"no-steps", "PLATEAU_STEPS", "0"},
                               {"loop-rounds", "PLATEAU_LOOP_ROUNDS", "1"},
-                              {"holders", "PLATEAU_HOLDERS", "1"},
+                              {"no-holders", "PLATEAU_HOLDERS", "0"},
                               {"no-follow", "PLATEAU_FOLLOW", "0"},
                               {"keep-arguments", "PLATEAU_KEEP_ARGUMENTS", "1"},
                               {"quiet", "PLATEAU_QUIET", "1"}};
@@ -390,9 +390,8 @@ const Command& RunCommand() {
             .help =
                 "Count the rounds of the program's own Python loops (3.12 and later), for programs without "
                 "training steps."},
-           {.name = "holders",
-            .help =
-                "Look now and then for the references that keep growing bytes alive (CPython 3.8 to 3.13)."},
+           {.name = "no-holders",
+            .help = "Do not look for the references that keep growing bytes alive (CPython 3.8 to 3.13)."},
            {.name = "no-follow", .help = "Do not record child processes."},
            {.name = "keep-arguments",
             .help = "Record the command line as it is. Else what looks like a password, a key or a token "
