@@ -109,6 +109,7 @@ bool HoldsTheDataSet(const HolderPath& path, const LiveCurve& live, const series
   if (live.end() > (1 + kStandsStill) * live.At(last.step)) return false;
   SayFill(path, last.items, live.end() / last.items, last.items, live.end(),
           static_cast<double>(run.steps * run.bucket_steps), verdict);
+  verdict->evidence.per_example_bytes = live.end() / last.items;
   return true;
 }
 

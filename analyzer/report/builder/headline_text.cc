@@ -174,17 +174,21 @@ class Headline {
   }
 
   std::string CacheFill() const {
+    const bool is_complete = e_.complete.value_or(true);
+    const bool ends_at_bound = e_.container_bound && !e_.per_example_bytes;
     std::string out = Who("the program");
-    absl::StrAppend(&out, " keeps ");
     if (e_.per_example_bytes) {
-      absl::StrAppend(&out, "each example once, ", Bytes(e_.per_example_bytes), " each");
+      absl::StrAppend(&out, " keeps each example once, ", Bytes(e_.per_example_bytes), " each");
+    } else if (ends_at_bound) {
+      absl::StrAppend(&out, " fills a container of at most ", HumanCount(*e_.container_bound),
+                      *e_.container_bound == 1 ? " item" : " items");
     } else {
-      absl::StrAppend(&out, "what the first pass over the data makes");
+      absl::StrAppend(&out, " keeps what the first pass over the data makes");
     }
     if (e_.retained_bytes)
-      absl::StrAppend(&out, ", ", Bytes(e_.retained_bytes),
-                      e_.complete.value_or(true) ? " in all" : " so far");
-    if (e_.complete.value_or(true)) return absl::StrCat(out, "; it ended with the first pass");
+      absl::StrAppend(&out, ", ", Bytes(e_.retained_bytes), is_complete ? " in all" : " so far");
+    if (is_complete)
+      return absl::StrCat(out, ends_at_bound ? "; it is full" : "; it ended with the first pass");
     if (v_.plateau_bytes) absl::StrAppend(&out, "; it ends at about ", FormatBytes(v_.plateau_bytes->value));
     return out;
   }

@@ -97,6 +97,25 @@ TEST(HeadlineTextTest, EveryVerdictHasOne) {
   }
 }
 
+TEST(HeadlineTextTest, AFillThatEndsAtABoundSaysSoAndSpeaksOfNoPass) {
+  Verdict v;
+  v.kind = VerdictKind::kCacheFill;
+  v.evidence.container_bound = 1000;
+  v.evidence.retained_bytes = 128 * kMiB;
+  v.evidence.complete = false;
+  v.plateau_bytes = {1000 * kMiB, std::nullopt};
+  EXPECT_EQ(
+      HeadlineText(v, {}, "a.py:1 in f"),
+      "a.py:1 in f fills a container of at most 1,000 items, 128 MiB so far; it ends at about 1000 MiB");
+  v.evidence.complete = true;
+  EXPECT_EQ(HeadlineText(v, {}, "a.py:1 in f"),
+            "a.py:1 in f fills a container of at most 1,000 items, 128 MiB in all; it is full");
+  v.evidence.per_example_bytes = kMiB;  // an item for each example: it is the data that ends it
+  EXPECT_EQ(
+      HeadlineText(v, {}, "a.py:1 in f"),
+      "a.py:1 in f keeps each example once, 1.00 MiB each, 128 MiB in all; it ended with the first pass");
+}
+
 TEST(HeadlineTextTest, TheAllClearSaysWhatItWouldHaveSeen) {
   Verdict v;
   v.kind = VerdictKind::kSteady;
