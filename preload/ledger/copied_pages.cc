@@ -193,11 +193,12 @@ void ResetCopiedPages() {
   g_is_closed = false;
 }
 
-void MaybeReadCopiedPages(uint64_t private_bytes, const PageRunSink& sink) {
+void MaybeReadCopiedPages(uint64_t private_bytes, bool is_last, const PageRunSink& sink) {
   const uint64_t now = Now();
   const uint64_t growth =
       g_last_private_bytes / 8 > kMinGrowthBytes ? g_last_private_bytes / 8 : kMinGrowthBytes;
-  if (g_is_closed || now < g_next_scan_tsc || private_bytes < g_last_private_bytes + growth) return;
+  if (g_is_closed || private_bytes < g_last_private_bytes + growth) return;
+  if (now < g_next_scan_tsc && !is_last) return;
   const uint64_t begin_ns = ThreadCpuNs();
   g_is_closed = !ReadCopiedPages(sink);
   g_last_private_bytes = private_bytes;

@@ -62,7 +62,8 @@ void RecordLedger(ThreadBuffer* buffer, LedgerReason reason) {
   buffer->Append([&](trace::BlockWriter& w) { return w.Ledger(record); });
   buffer->Append([&](trace::BlockWriter& w) { return w.TotalsSnapshot(totals); });
   ReadResidency(buffer);
-  if (private_bytes > 0) MaybeReadCopiedPages(private_bytes, {buffer, WriteCopiedPages});
+  if (private_bytes > 0)
+    MaybeReadCopiedPages(private_bytes, reason == LedgerReason::kEnd, {buffer, WriteCopiedPages});
   g_sink.RefreshClock();
   if (ClaimPartsTick(reason)) {
     const OwnCallScope own(t_thread);

@@ -52,12 +52,23 @@ int LookInChild(char* memory) {
   ResetCopiedPages();
   const uint64_t first = reinterpret_cast<uintptr_t>(memory) / kPageBytes;
   Wanted wanted = {.copied = first + 5, .shared = first + 6};
-  MaybeReadCopiedPages(64 << 20, {&wanted, LookAt});
+  MaybeReadCopiedPages(64 << 20, /*is_last=*/false, {&wanted, LookAt});
   if (!wanted.has_any) return kNoPagemap;
   return wanted.has_copied && !wanted.has_shared ? kRight : kWrong;
 }
 
-TEST(CopiedPagesTest, AChildSeesThePageItWroteAndNotTheOneItShares) {
+// The first look is followed by a pause, in which this child writes a page and ends.
+int LookAtTheEndOfAChild(char* memory) {
+  if (const int first_look = LookInChild(memory); first_look != kRight) return first_look;
+  memory[7 * kPageBytes] = 2;
+  const uint64_t first = reinterpret_cast<uintptr_t>(memory) / kPageBytes;
+  Wanted wanted = {.copied = first + 7, .shared = first + 6};
+  MaybeReadCopiedPages(128 << 20, /*is_last=*/true, {&wanted, LookAt});
+  return wanted.has_copied && !wanted.has_shared ? kRight : kWrong;
+}
+
+// What `look` says in a child that shares `memory` with this process.
+void ExpectRightInChild(int (*look)(char* memory)) {
   auto* memory = static_cast<char*>(
       mmap(nullptr, kPages * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(memory, MAP_FAILED);
@@ -65,7 +76,7 @@ TEST(CopiedPagesTest, AChildSeesThePageItWroteAndNotTheOneItShares) {
   madvise(memory, kPages * kPageBytes, MADV_NOHUGEPAGE);
   std::memset(memory, 1, kPages * kPageBytes);
   const pid_t child = fork();
-  if (child == 0) _exit(LookInChild(memory));
+  if (child == 0) _exit(look(memory));
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   munmap(memory, kPages * kPageBytes);
@@ -74,11 +85,15 @@ TEST(CopiedPagesTest, AChildSeesThePageItWroteAndNotTheOneItShares) {
   EXPECT_EQ(WEXITSTATUS(status), kRight);
 }
 
+TEST(CopiedPagesTest, AChildSeesThePageItWroteAndNotTheOneItShares) { ExpectRightInChild(LookInChild); }
+
+TEST(CopiedPagesTest, AChildThatEndsIsLookedAtOnceMore) { ExpectRightInChild(LookAtTheEndOfAChild); }
+
 TEST(CopiedPagesTest, NothingIsReadBeforePrivateMemoryHasGrown) {
   StartClock();
   ResetCopiedPages();
   Wanted wanted = {};
-  MaybeReadCopiedPages(1000, {&wanted, LookAt});
+  MaybeReadCopiedPages(1000, /*is_last=*/true, {&wanted, LookAt});
   EXPECT_FALSE(wanted.has_any);
 }
 
