@@ -12,6 +12,10 @@
 // earlier when much was kept; then the density becomes what the account can pay for a second at the pace of
 // late. While most stacks are new, the program starts up and nothing is spent. The more rises were taken back, the
 // more windows the next one waits for, so a program that allocates in waves changes the density ever less often.
+// With the first training step all of that begins anew: what is judged begins there, and the imports before it, in
+// which a framework allocates a gigabyte in waves, say nothing of the pace of the steps.
+// With the first training step all of that begins anew: what is judged begins there, and the imports before it, in
+// which a framework allocates a gigabyte in waves, say nothing of the pace of the steps.
 //
 // Threads: any may call anything; one decides at a time, and another that comes meanwhile goes on without.
 // Allocates: never. Locks: tries once.
@@ -35,16 +39,13 @@ class SamplingDensity {
     log2_.store(most, std::memory_order_relaxed);
     begin_.store(now, std::memory_order_relaxed);
     points_.store(0, std::memory_order_relaxed);
-    account_ = kFirstAccount;
-    points_per_second_ = 0;
-    nodes_ = 0;
-    quiet_ = 0;
-    wanted_quiet_ = 1;
-    taken_back_ = 0;
-    has_risen_ = false;
+    Forget(0);
+    begins_anew_.store(false, std::memory_order_relaxed);
     busy_.store(false, std::memory_order_relaxed);
     on_.store(most > 0, std::memory_order_relaxed);
   }
+  // As at the start, from the next point on.
+  void BeginAnew() { begins_anew_.store(true, std::memory_order_relaxed); }
   // The sample is as coarse as asked, or coarser, from now on.
   void Stop() {
     on_.store(false, std::memory_order_relaxed);
@@ -64,8 +65,9 @@ class SamplingDensity {
     const uint64_t kept = points << density >> most_;
     const uint64_t begin = begin_.load(std::memory_order_relaxed);
     const uint64_t elapsed = now > begin ? now - begin : 0;  // clocks of processors differ a little
-    if (kept <= kMostKept && points <= kMostPoints && elapsed < ticks_per_second / kWindowsPerSecond)
-        [[likely]]
+    const bool is_within_window =
+        kept <= kMostKept && points <= kMostPoints && elapsed < ticks_per_second / kWindowsPerSecond;
+    if (is_within_window && !begins_anew_.load(std::memory_order_relaxed)) [[likely]]
       return false;
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
     const double seconds =
@@ -89,7 +91,22 @@ class SamplingDensity {
   static constexpr uint32_t kTakenBackFreely = 8;
   static constexpr uint32_t kMostQuiet = 1024;
 
+  void Forget(uint32_t nodes) {
+    account_ = kFirstAccount;
+    points_per_second_ = 0;
+    nodes_ = nodes;
+    quiet_ = 0;
+    wanted_quiet_ = 1;
+    taken_back_ = 0;
+    has_risen_ = false;
+  }
+
   bool Decide(double points, double seconds, uint32_t nodes, uint32_t density) {
+    if (begins_anew_.exchange(false, std::memory_order_relaxed)) {
+      Forget(nodes);
+      log2_.store(most_, std::memory_order_relaxed);
+      return density != most_;
+    }
     const double all = static_cast<double>(1u << most_);
     const double kept = points * static_cast<double>(1u << density) / all;
     account_ = std::clamp(account_ + kPerSecond * seconds - (kept - points / all), 0.0, kFirstAccount);
@@ -126,6 +143,7 @@ class SamplingDensity {
   std::atomic<uint64_t> begin_{0};
   std::atomic<uint64_t> points_{0};  // of this window
   std::atomic<bool> busy_{false};
+  std::atomic<bool> begins_anew_{false};
   // Of whoever decides.
   double account_ = 0;
   double points_per_second_ = 0;  // lately

@@ -94,6 +94,8 @@ void NotePoint(ThreadBuffer* buffer) {
   WriteRate(buffer, trace::Mode::kDefault);
 }
 
+void NoteFirstStep() { g_density.BeginAnew(); }
+
 uint32_t RateLevel() {
   return g_rate.coarsened.load(std::memory_order_relaxed) | g_density.log2() << kDensityShift;
 }

@@ -49,6 +49,9 @@ void WriteFirstRate(ThreadBuffer* buffer);
 // before the point is kept or not.
 void NotePoint(ThreadBuffer* buffer);
 
+// The first training step has begun: what came before says nothing of how much the steps allocate.
+void NoteFirstStep();
+
 // A number for the rate of now, and how many blocks of `bytes` one stands for that was chosen at the rate of that
 // number.
 uint32_t RateLevel();

@@ -291,7 +291,8 @@ void RecordMark(trace::MarkKind kind, trace::MarkSource source, uint64_t value, 
   if (kind == trace::MarkKind::kExplicitStep) g_step_count.told.fetch_add(1, std::memory_order_relaxed);
   if (kind == trace::MarkKind::kStep || kind == trace::MarkKind::kExplicitStep ||
       kind == trace::MarkKind::kEpoch) {
-    if (kind != trace::MarkKind::kEpoch) g_step_marks.fetch_add(1, std::memory_order_relaxed);
+    const bool is_step = kind != trace::MarkKind::kEpoch;
+    if (is_step && g_step_marks.fetch_add(1, std::memory_order_relaxed) == 0) NoteFirstStep();
     RecordLedger(scope.buffer(), LedgerReason::kMark);
     g_folds.MaybeWrite(scope.buffer());
   }

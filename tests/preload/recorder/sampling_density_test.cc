@@ -81,6 +81,18 @@ TEST(SamplingDensityTest, WavesChangeTheDensityEverLessOften) {
   EXPECT_LT(program.changes - early, early / 2 + 4);
 }
 
+TEST(SamplingDensityTest, AfterAnAllocatingStartTheFirstStepIsSampledDenselyAtOnce) {
+  Program program;
+  for (int wave = 0; wave < 40; ++wave) program.Run(200, 0.5), program.Run(50'000, 0.5);
+  EXPECT_EQ(program.density.log2(), 0u);
+  program.density.BeginAnew();
+  program.Run(1000, 0.01);
+  EXPECT_EQ(program.density.log2(), kMost);
+  EXPECT_GE(program.density.account(), SamplingDensity::kFirstAccount - 100);
+  program.Run(1000, 5);
+  EXPECT_EQ(program.density.log2(), kMost) << "the pace of the start is forgotten";
+}
+
 TEST(SamplingDensityTest, AfterStopTheSampleIsAsCoarseAsAsked) {
   Program program;
   program.density.Stop();
