@@ -191,9 +191,20 @@ class Collector {
     for (ThreadInfo& thread : result_.threads) thread.creator_stack = result_.Canonical(thread.creator_stack);
     for (TimedMark& mark : result_.marks) {
       if (!HasCaller(mark) || mark.value > UINT32_MAX) continue;
-      const uint32_t caller = result_.Canonical(static_cast<uint32_t>(mark.value));
+      const uint32_t caller = PythonCaller(result_.Canonical(static_cast<uint32_t>(mark.value)));
       if (caller != 0) mark.value = caller;
     }
+  }
+
+  // A canonical node without the native frames beneath its newest Python frame. Where an interpreter stands in its own code
+  // while it runs one line changes when it specialises that line, or is asked to hand over its lock.
+  uint32_t PythonCaller(uint32_t node) const {
+    for (uint32_t up = node; up != 0; up = result_.nodes[up].parent) {
+      const uint32_t location = result_.nodes[up].location;
+      if (location < result_.locations.size() && result_.locations[location].kind == Location::Kind::kPython)
+        return up;
+    }
+    return node;
   }
 
   const reader::TraceReader& reader_;

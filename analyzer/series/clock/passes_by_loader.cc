@@ -111,7 +111,7 @@ class LoaderPasses {
 
   void Add(size_t index, Pass* pass) {
     const FetchEvent& fetch = events_.fetches[index];
-    pass->site = fetch.site;
+    if (fetch.site != 0) pass->site = fetch.site;
     pass->are_gradients_off |= fetch.are_gradients_off;
     if (fetch.is_stop) {
       pass->is_stopped = true;

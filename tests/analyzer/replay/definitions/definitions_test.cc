@@ -75,6 +75,28 @@ node node=4 parent=0 location=6
   EXPECT_EQ(d.marks[4].value, 77u);  // a stack that was lost
 }
 
+TEST(DefinitionsTest, ALineOfPythonIsOneCallerWhateverTheInterpreterDoesBeneathIt) {
+  const Definitions d = Collect(R"(
+code code=1 python=3012 line=1 file="/home/user/loop.py" name="train"
+python_location location=1 code=1 offset=14
+python_location location=2 code=1 offset=24
+pc location=3 module=0 offset=0x1000
+pc location=4 module=0 offset=0x2000
+node node=1 parent=0 location=1
+node node=2 parent=1 location=3
+node node=3 parent=1 location=4
+node node=4 parent=0 location=2
+node node=5 parent=4 location=3
+@100 mark kind=step source=record_function value=2
+@200 mark kind=step source=record_function value=3
+@300 mark kind=step source=record_function value=5
+)");
+  ASSERT_EQ(d.marks.size(), 3u);
+  EXPECT_EQ(d.marks[0].value, 1u);
+  EXPECT_EQ(d.marks[1].value, 1u);
+  EXPECT_EQ(d.marks[2].value, 4u);
+}
+
 TEST(DefinitionsTest, DropRecordsAreCountedWhenTheHeaderIsSilent) {
   const Definitions d = Collect(R"(
 stream 1
