@@ -152,6 +152,8 @@ class Chooser {
     }
     if (const Events* equal = EqualStacks(it->second, seen.size()))
       return {*equal, IsLikely(one.loop, equal->size())};
+    if (const Events* every = InEveryRound(it->second, one))
+      return {*every, IsLikely(one.loop, every->size())};
     std::vector<const Events*> once = {&seen};  // a round, but for a round that was missed here and there
     std::vector<const Events*> varying;
     bool is_constant = false;
@@ -204,11 +206,29 @@ class Chooser {
     if (static_cast<double>(anchor.size()) < 1.1 * static_cast<double>(seen.size())) return false;
     if (!counts.empty() && static_cast<double>(CountOf(counts, 0)) > 0.1 * static_cast<double>(counts.size()))
       return false;
-    // It may belong to a loop inside this one that is seen more often.
-    const uint32_t inner = innermost_.at(&anchor);
+    return GoesRoundAsOften(innermost_.at(&anchor), loop, seen.size());
+  }
+
+  // A stack may belong to a loop inside the other one that is seen more often; a generator's goes round as often.
+  bool GoesRoundAsOften(uint32_t inner, uint32_t loop, size_t seen) const {
     if (inner == loop) return true;
     if (inner >= finder_.rounds().size() || finder_.rounds()[inner].is_cut) return false;
-    return finder_.rounds()[inner].events.size() <= seen.size();
+    const size_t rounds = finder_.rounds()[inner].events.size();
+    return rounds <= seen || AreAlike(rounds, seen);
+  }
+
+  // What is met in each round that was seen, and again as long after as from one round to the next where a round was
+  // not: nothing else was recorded in that one. Null when no stack is like that.
+  const Events* InEveryRound(const std::vector<const Events*>& anchors, const Candidate& one) const {
+    const Events& seen = *one.rounds;
+    std::vector<const Events*> found;
+    for (const Events* anchor : anchors) {
+      if (anchor->size() < kFewestRounds || anchor->size() <= seen.size()) break;  // the most frequent first
+      if (!GoesRoundAsOften(innermost_.at(anchor), one.loop, seen.size())) continue;
+      const auto time_of = [this](uint32_t event) { return finder_.TimeOf(event); };
+      if (AreRoundsBetween(*anchor, seen, time_of)) found.push_back(anchor);
+    }
+    return found.empty() ? nullptr : MostAgreed(found);
   }
 
   // Several stacks agree on a number, or one does with what was seen: not every so many of it at a time.

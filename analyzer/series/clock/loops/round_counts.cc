@@ -39,6 +39,32 @@ bool AreAlike(size_t a, size_t b) {
   return difference <= std::max(1.0, 0.02 * static_cast<double>(std::max(a, b)));
 }
 
+bool AreRoundsBetween(const Events& events, const Events& rounds,
+                      const std::function<uint64_t(uint32_t)>& time_of) {
+  constexpr double kUsually = 0.5;  // one a round
+  constexpr double kNone = 0.01;    // of the rounds
+  constexpr double kAsFar = 0.25;   // of the way from round to round
+  constexpr double kNearlyAll = 0.9;
+  const std::vector<size_t> counts = CountsPerRound(events, rounds);
+  const auto share = [&counts](size_t count) {
+    return static_cast<double>(CountOf(counts, count)) / static_cast<double>(counts.size());
+  };
+  if (counts.empty() || share(1) < kUsually || share(0) > kNone) return false;
+  std::vector<uint64_t> inside, across;  // from one event to the next
+  for (size_t i = 1; i < events.size(); ++i) {
+    const uint64_t distance = time_of(events[i]) - time_of(events[i - 1]);
+    const bool is_across = CountIn(rounds, events[i - 1] + 1, events[i] + 1) > 0;
+    (is_across ? across : inside).push_back(distance);
+  }
+  if (inside.empty() || across.empty()) return false;
+  std::nth_element(across.begin(), across.begin() + static_cast<ptrdiff_t>(across.size() / 2), across.end());
+  const double least = kAsFar * static_cast<double>(across[across.size() / 2]);
+  const auto far = std::count_if(inside.begin(), inside.end(), [least](uint64_t distance) {
+    return distance > 0 && static_cast<double>(distance) >= least;
+  });
+  return static_cast<double>(far) >= kNearlyAll * static_cast<double>(inside.size());
+}
+
 const Events* EqualStacks(const std::vector<const Events*>& anchors, size_t seen) {
   constexpr double kAbout = 0.05;
   constexpr double kSeveral = 1.9;               // in each round

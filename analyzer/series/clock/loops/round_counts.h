@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,11 @@ std::pair<size_t, size_t> Commonest(const std::vector<size_t>& counts);
 
 // Two numbers of rounds that differ by 2 % or by one round at most.
 bool AreAlike(size_t a, size_t b);
+
+// Whether rounds were missed between some of `rounds`: `events` are met in each of them, once in most, and where several
+// lie in one, they lie about as far apart as from one round to the next. Several requests of one round lie close together.
+bool AreRoundsBetween(const Events& events, const Events& rounds,
+                      const std::function<uint64_t(uint32_t)>& time_of);
 
 // `anchors` are stacks that are always recorded, the most frequent first. Two of them or more that were met exactly as
 // often, and about as often as the `seen` rounds, have the right number: a round may seem to begin twice where coroutines

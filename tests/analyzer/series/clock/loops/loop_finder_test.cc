@@ -185,6 +185,31 @@ TEST_F(LoopFinderTest, AStackThatTheFirstRoundsReachedElsewhereIsNotTheirNumber)
   EXPECT_EQ(loop->begins.size(), 300u);
 }
 
+TEST_F(LoopFinderTest, RoundsWithOneStackAloneCountWhereItComesAgainAsLateAsARoundTakes) {
+  // Every seventh round leaves nothing but its first stack.
+  for (int i = 0; i < 350; ++i) {
+    Add({1});
+    if (i % 7 != 0) Add({2});
+    time_ += 1000;
+  }
+  const auto loop = Choose(16384);
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_TRUE(loop->has_all_rounds);
+  EXPECT_EQ(loop->begins.size(), 350u);
+}
+
+TEST_F(LoopFinderTest, TwoBlocksOfOneStackAreOneRound) {
+  for (int i = 0; i < 350; ++i) {
+    Add({1});
+    if (i % 7 == 0) Add({1});
+    Add({2});
+    time_ += 1000;
+  }
+  const auto loop = Choose(16384);
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_EQ(loop->begins.size(), 350u);
+}
+
 TEST_F(LoopFinderTest, StacksThatAreMetEquallyOftenAreTheRounds) {
   for (int i = 0; i < 300; ++i) {
     bytes_ = 40000, weight_ = 1;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace plateau::series {
 namespace {
 
@@ -32,6 +34,24 @@ TEST(RoundCountsTest, NumbersAreAlikeWithinOneRoundOrTwoPercent) {
   EXPECT_FALSE(AreAlike(20, 22));
   EXPECT_TRUE(AreAlike(1000, 1020));
   EXPECT_FALSE(AreAlike(1000, 1030));
+}
+
+TEST(RoundCountsTest, EventsAsFarApartAsRoundsTellOfRoundsThatWereMissed) {
+  Events rounds = Every(10, 40);
+  Events events = Every(10, 40, 5);
+  const auto time_of = [](uint32_t event) { return uint64_t{event} * 100; };
+  EXPECT_FALSE(AreRoundsBetween(events, rounds, time_of));  // nothing was missed
+  rounds.erase(rounds.begin() + 7, rounds.begin() + 12);
+  rounds.erase(rounds.begin() + 20);
+  EXPECT_TRUE(AreRoundsBetween(events, rounds, time_of));
+  // Two requests of one round.
+  Events twice = Every(10, 40, 5);
+  for (const uint32_t round : {50, 120, 300}) twice.push_back(round + 6);
+  std::sort(twice.begin(), twice.end());
+  EXPECT_FALSE(AreRoundsBetween(twice, Every(10, 40), time_of));
+  // One that is not in each of them.
+  events.erase(events.begin() + 30, events.begin() + 33);
+  EXPECT_FALSE(AreRoundsBetween(events, rounds, time_of));
 }
 
 TEST(RoundCountsTest, StacksThatWereMetEquallyOftenHaveTheRightNumber) {
