@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs the programs of this folder, healthy and leaking, and prints what Plateau said beside the truth.
 
-    tests/field/clock/run.py [WORD...] [--python PYTHON] [--plateau BINARY] [--repeat N]
+    tests/field/clock/run.py [WORD...] [--python PYTHON] [--plateau BINARY] [--repeat N] [--keep FOLDER [--again]]
 
 Each row of PROGRAMS is a program, its argument and the truth: `grows` (the line marked HOLD must be first or second and be called
 growing), `bounded` (a cache that fills and stays: never a leak) or `steady` (never called growing). A program whose packages the
 interpreter lacks is left out and said. COUNT, which a program prints, is compared with the steps of the report where it claims any.
-Ends with 1 when something was wrong. Not part of CI: the packages are large. docs/testing.md has the list.
+Ends with 1 when something was wrong. --keep leaves the recordings and outputs in FOLDER; --again judges what lies there and runs nothing. Not part of CI: the packages are large. docs/testing.md has the list.
 """
 import argparse
 import json
@@ -127,22 +127,48 @@ def judge(report, output, program, truth):
     return f"{report['steps']['source']:9} {steps:6} {verdict:18} line {rank:2}", wrong
 
 
+def output_of(recording):
+    return recording.with_name(recording.name + ".out")
+
+
+def record(options, program, argument, folder, recording):
+    """Runs the program once under Plateau; its output and exit code lie beside the recording."""
+    command = [options.plateau, "run", "-q", "--no-report", "-o", recording, "--", *command_of(options, program, folder), argument]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    output_of(recording).write_text(json.dumps([ran.returncode, ran.stdout, ran.stderr]))
+    return ran
+
+
+def again(recording):
+    """What record() said of a recording that is there, or None."""
+    if not output_of(recording).exists():
+        return None
+    return subprocess.CompletedProcess([], *json.loads(output_of(recording).read_text()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--plateau", default="plateau")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--keep", metavar="FOLDER")
+    parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
+    if options.again and not options.keep:
+        parser.error("--again needs --keep")
     tally = {"runs": 0, "grows": 0, "line": 0, "not growing": 0, "false leak": 0, "false growth": 0, "rounds": 0, "failed": 0}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(options.keep or temporary).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
         for kind, program, argument, truth in PROGRAMS:
             if options.words and not any(w in f"{kind} {program} {argument}" for w in options.words):
                 continue
             for run in range(options.repeat):
-                recording = f"{folder}/{pathlib.Path(program).name}_{argument}_{run}"
-                ran = subprocess.run([options.plateau, "run", "-q", "--no-report", "-o", recording, "--", *command_of(options, program, folder), argument],
-                                     cwd=folder, capture_output=True, text=True)
+                recording = folder / f"{pathlib.Path(program).name}_{argument}_{run}"
+                ran = again(recording) if options.again else record(options, program, argument, folder, recording)
+                if ran is None:
+                    break
                 if "ModuleNotFoundError" in ran.stderr + ran.stdout:
                     print(f"{kind:14} {pathlib.Path(program).name:24} {argument:7} left out: packages are missing", flush=True)
                     break

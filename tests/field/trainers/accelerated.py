@@ -9,7 +9,7 @@ from truth import Stream, Truth, Vectors, classifier, kill
 
 case, folder = sys.argv[1], sys.argv[2]
 truth = Truth()
-accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4 if case == "accumulation" else 1)
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps={"accumulation": 4, "leftover": 3}.get(case, 1))
 model = classifier()
 optimizer = torch.optim.AdamW(model.parameters())
 data = Stream(40) if case == "iterable" else Vectors(40)

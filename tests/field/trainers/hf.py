@@ -26,6 +26,9 @@ CASES = {
     "killed_last": dict(num_train_epochs=3),
     "killed_first": dict(num_train_epochs=3),
     "killed_eval": dict(num_train_epochs=3, eval_strategy="epoch"),
+    "save_eval_steps": dict(num_train_epochs=3, eval_strategy="steps", eval_steps=3, save_strategy="steps", save_steps=3,
+                            gradient_accumulation_steps=2),
+    "leftover": dict(num_train_epochs=3, gradient_accumulation_steps=3, eval_strategy="epoch"),
     "resume": dict(num_train_epochs=3, save_strategy="steps", save_steps=14, eval_strategy="epoch"),
 }
 KILLED_IN_FORWARD = {"killed": 24, "killed_last": 29, "killed_first": 0}  # steps that had ended

@@ -1,5 +1,6 @@
 """Lightning: lit.py CASE FOLDER."""
 import logging
+import os
 import sys
 import warnings
 
@@ -19,6 +20,7 @@ class Module(pl.LightningModule):
     def __init__(self):
         super().__init__()
         self.model = classifier()
+        self.automatic_optimization = case != "manual"
 
     def loss_of(self, batch):
         if isinstance(batch, (list, tuple)) and len(batch) == 2 and isinstance(batch[0], (list, tuple)):
@@ -28,11 +30,19 @@ class Module(pl.LightningModule):
 
     def training_step(self, batch, index):
         loss = self.loss_of(batch)
+        if not self.automatic_optimization:
+            optimizer = self.optimizers()
+            optimizer.zero_grad()
+            self.manual_backward(loss)
+            optimizer.step()
         if case == "killed_last" and truth.counts["steps"] == 29:
             kill()
         return loss
 
     def validation_step(self, batch, index, dataloader_idx=0):
+        if case == "killed_validation" and truth.counts["evaluations"] == 1 and index == 2:
+            truth.add("evaluations")  # it has begun
+            kill()
         self.loss_of(batch)
 
     def configure_optimizers(self):
@@ -41,7 +51,7 @@ class Module(pl.LightningModule):
 
 class Count(pl.Callback):
     def on_train_batch_end(self, trainer, *_):
-        truth.set(steps=trainer.global_step)
+        truth.set(steps=trainer.global_step - (20 if case == "resume" else 0))
 
     def on_train_epoch_end(self, trainer, module):
         if trainer.is_last_batch:  # max_steps ends the training inside an epoch, which calls this too
@@ -64,6 +74,11 @@ SETTINGS = {
     "workers": dict(max_epochs=3),
     "killed_last": dict(max_epochs=3),
     "checkpoint": dict(max_epochs=3),
+    "val_quarter": dict(max_epochs=3, val_check_interval=0.25),
+    "every_second": dict(max_epochs=4, check_val_every_n_epoch=2, accumulate_grad_batches=2),
+    "manual": dict(max_epochs=3),
+    "killed_validation": dict(max_epochs=3),
+    "resume": dict(max_epochs=4),
 }[case]
 workers = 2 if case == "workers" else 0
 train = DataLoader(Stream(40) if case == "iterable" else Vectors(40), batch_size=4, num_workers=workers)
@@ -79,5 +94,15 @@ if case == "checkpoint":
             super()._save_checkpoint(trainer, path)
             truth.add("checkpoints")
     callbacks.append(Saving(dirpath=folder, save_top_k=-1))
+if case == "resume":
+    # A checkpoint of two epochs, made by an earlier process.
+    saved = folder + "/saved.ckpt"
+    if not os.path.exists(saved):
+        trainer = pl.Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False,
+                             enable_checkpointing=False, max_epochs=2)
+        trainer.fit(Module(), train, valid)
+        trainer.save_checkpoint(saved)
+        sys.exit()
 pl.Trainer(accelerator="cpu", logger=False, enable_checkpointing=case == "checkpoint", enable_progress_bar=False,
-           enable_model_summary=False, callbacks=callbacks, **SETTINGS).fit(Module(), train, valid)
+           enable_model_summary=False, callbacks=callbacks, **SETTINGS).fit(Module(), train, valid,
+                                                                            ckpt_path=saved if case == "resume" else None)

@@ -6,7 +6,7 @@ import threading
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, RandomSampler, WeightedRandomSampler
+from torch.utils.data import DataLoader, RandomSampler, Sampler, Subset, TensorDataset, WeightedRandomSampler
 
 from truth import Stream, Truth, Vectors, classifier, kill
 
@@ -199,6 +199,169 @@ def baseline():
         evaluate(valid)
         evaluate(test)
         truth.add("evaluations", -1)
+
+def ppo():
+    """The policy acts without gradients, in train mode; then several passes over what it collected."""
+    for iteration in range(4):
+        with torch.no_grad():
+            seen = torch.randn(40, 16)
+            acted = model(seen).argmax(dim=1)
+        minibatches = DataLoader(TensorDataset(seen, acted), batch_size=8, shuffle=True)
+        for epoch in range(3):
+            for x, y in minibatches:
+                train_on(x, y)
+            truth.add("epochs")
+
+
+def dqn():
+    """One action in eval mode and without gradients before each step on a random batch from a buffer."""
+    memory = []
+    for action in range(80):
+        state = torch.randn(1, 16)
+        model.eval()
+        with torch.no_grad():
+            memory.append((state, model(state).argmax(dim=1)))
+        model.train()
+        if action >= 16:
+            chosen = torch.randint(len(memory), (8,)).tolist()
+            train_on(torch.cat([memory[i][0] for i in chosen]), torch.cat([memory[i][1] for i in chosen]))
+
+
+def leftover():
+    """Four batches a step, and a step with what is left at the end of each epoch: 4, 4 and 2 batches."""
+    loader = loader_of()
+    for epoch in range(3):
+        for i, (x, y) in enumerate(loader, 1):
+            nn.functional.cross_entropy(model(x), y).backward()
+            if i % 4 == 0 or i == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()
+                truth.add("steps")
+        truth.add("epochs")
+        evaluate(loader_of(12))
+
+
+def lbfgs():
+    """A closure that runs forward and backward several times in one step."""
+    fitter = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=4)
+    for epoch in range(3):
+        for x, y in loader_of():
+            def closure():
+                fitter.zero_grad()
+                loss = nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                return loss
+            fitter.step(closure)
+            truth.add("steps")
+        truth.add("epochs")
+
+
+def two_phase():
+    """First many passes over a little, then a few over more, with an optimizer of its own."""
+    global optimizer
+    for epochs, count, rate in ((4, 16, 0.1), (2, 60, 0.001)):
+        optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+        loader = loader_of(count, shuffle=True)
+        for epoch in range(epochs):
+            for x, y in loader:
+                train_on(x, y)
+            truth.add("epochs")
+        evaluate(loader_of(12))
+
+
+def folds():
+    global model, optimizer
+    data = Vectors(40)
+    for fold in range(4):
+        model = classifier()
+        optimizer = torch.optim.Adam(model.parameters())
+        held_out = range(fold * 10, fold * 10 + 10)
+        train = DataLoader(Subset(data, [i for i in range(40) if i not in held_out]), batch_size=4, shuffle=True)
+        for epoch in range(2):
+            for x, y in train:
+                train_on(x, y)
+            truth.add("epochs")
+            evaluate(DataLoader(Subset(data, held_out), batch_size=4))
+
+
+def resumed():
+    """A sampler that begins its first pass where the run before was killed."""
+    class From(Sampler):
+        begin = 24
+
+        def __iter__(self):
+            begin, From.begin = From.begin, 0
+            return iter(range(begin, 40))
+
+        def __len__(self):
+            return 40 - From.begin
+
+    loader = DataLoader(Vectors(40), batch_size=4, sampler=From())
+    for epoch in range(3):
+        for x, y in loader:
+            train_on(x, y)
+        truth.add("epochs")
+
+
+def bucketed():
+    """A batch sampler whose batches have different sizes."""
+    batches = [list(range(begin, begin + size)) for begin, size in ((0, 2), (2, 10), (12, 4), (16, 8), (24, 1), (25, 6))]
+    loader = DataLoader(Vectors(40), batch_sampler=batches, num_workers=1)
+    for epoch in range(5):
+        for x, y in loader:
+            train_on(x, y)
+        truth.add("epochs")
+
+
+def evaluate_train():
+    """After each epoch the training loader itself is evaluated, then another."""
+    train, valid = loader_of(shuffle=True), loader_of(12)
+    for epoch in range(3):
+        for x, y in train:
+            train_on(x, y)
+        truth.add("epochs")
+        evaluate(train)
+        evaluate(valid)
+        truth.add("evaluations", -1)  # nothing was trained between the two
+
+
+def workers_killed():
+    """Two workers that stay, and SIGKILL inside the forward pass of the last batch of the third epoch."""
+    loader = loader_of(num_workers=2, persistent_workers=True)
+    for epoch in range(3):
+        for x, y in loader:
+            if truth.counts["steps"] == 29:
+                model(x)
+                kill()
+            train_on(x, y)
+        truth.add("epochs")
+
+
+def early_stop():
+    """An evaluation every fourth batch; the third epoch ends inside after one."""
+    loader, valid = loader_of(), loader_of(12)
+    for epoch in range(3):
+        for i, (x, y) in enumerate(loader, 1):
+            train_on(x, y)
+            if i % 4 == 0:
+                evaluate(valid)
+                if epoch == 2 and i == 8:
+                    return
+        truth.add("epochs")
+
+
+def distilled():
+    """A teacher in eval mode answers before each step."""
+    teacher = classifier().eval()
+    for epoch in range(3):
+        for x, y in loader_of():
+            with torch.no_grad():
+                taught = teacher(x).softmax(dim=1)
+            optimizer.zero_grad()
+            (nn.functional.cross_entropy(model(x), y) + nn.functional.cross_entropy(model(x), taught)).backward()
+            optimizer.step()
+            truth.add("steps")
+        truth.add("epochs")
 
 
 globals()[case]()

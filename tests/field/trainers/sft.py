@@ -7,11 +7,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-from truth import Truth
+from truth import Truth, kill
 
 CASES = {
     "plain": dict(num_train_epochs=3),
     "accumulation": dict(num_train_epochs=2, gradient_accumulation_steps=4, eval_strategy="epoch"),
+    "eval_steps_save": dict(num_train_epochs=2, eval_strategy="steps", eval_steps=5, save_strategy="steps", save_steps=5),
+    "killed": dict(num_train_epochs=3, eval_strategy="epoch"),
 }
 
 
@@ -28,6 +30,9 @@ class Count(TrainerCallback):
     def on_evaluate(self, args, state, control, **kwargs):
         self.truth.add("evaluations")
 
+    def on_save(self, args, state, control, **kwargs):
+        self.truth.add("checkpoints")
+
 
 def main():
     truth = Truth()
@@ -38,9 +43,11 @@ def main():
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, pad_token="[PAD]", eos_token="[EOS]")
     model = GPT2LMHeadModel(GPT2Config(vocab_size=100, n_positions=64, n_embd=32, n_layer=1, n_head=2, bos_token_id=1, eos_token_id=1))
     text = Dataset.from_dict({"text": [" ".join("w%d" % ((i + k) % 98) for k in range(12)) for i in range(40)]})
-    arguments = SFTConfig(output_dir=sys.argv[2], per_device_train_batch_size=4, per_device_eval_batch_size=4, save_strategy="no",
+    arguments = SFTConfig(output_dir=sys.argv[2], per_device_train_batch_size=4, per_device_eval_batch_size=4,
                           report_to=[], logging_strategy="no", disable_tqdm=True, use_cpu=True, bf16=False, max_length=32,
-                          gradient_checkpointing=False, **CASES[sys.argv[1]])
+                          gradient_checkpointing=False, **{"save_strategy": "no", **CASES[sys.argv[1]]})
+    if sys.argv[1] == "killed":
+        model.register_forward_hook(lambda module, inputs, output: kill() if truth.counts["steps"] == 19 and module.training else None)
     SFTTrainer(model=model, args=arguments, train_dataset=text, eval_dataset=text.select(range(12)), processing_class=tokenizer,
                callbacks=[Count(truth)]).train()
 
