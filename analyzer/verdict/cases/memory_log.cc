@@ -41,6 +41,14 @@ std::vector<MemoryLog> NewLogs(std::string format, std::string unit) {
   return {std::move(log)};
 }
 
+// `date +%s` beside a size: from the year 2001 to 2286, and no number of steps.
+bool AreUnixTimes(const std::vector<MemoryLog>& logs) {
+  return std::all_of(logs.begin(), logs.end(), [](const MemoryLog& log) {
+    return std::all_of(log.curve.step.begin(), log.curve.step.end(),
+                       [](double at) { return at >= 1e9 && at < 1e10; });
+  });
+}
+
 // Seconds since the first point.
 void CountFromFirst(MemoryLog* log) {
   if (log->curve.step.empty()) return;
@@ -100,31 +108,36 @@ TextLine ReadTextLine(absl::string_view line) {
 }
 
 std::optional<std::vector<MemoryLog>> ReadTextLines(const std::vector<absl::string_view>& lines) {
-  size_t with_step = 0, with_time = 0;
+  size_t with_bytes = 0, with_step = 0, with_time = 0;
   std::vector<TextLine> read;
   for (absl::string_view line : lines) {
     read.push_back(ReadTextLine(line));
     if (!read.back().bytes) continue;
+    ++with_bytes;
     with_step += read.back().step.has_value();
     with_time += read.back().time.has_value();
   }
-  if (with_step == 0 && with_time == 0) return std::nullopt;
-  const bool by_step = with_step >= with_time;
-  std::vector<MemoryLog> logs = NewLogs("lines", by_step ? "step" : "second");
-  double days = 0;
+  // Sizes alone are samples, as of a loop around grep VmRSS; a few of them in other text are nothing.
+  const bool by_sample = with_step == 0 && with_time == 0;
+  if (by_sample && (with_bytes < 3 || 2 * with_bytes < lines.size())) return std::nullopt;
+  const bool by_step = !by_sample && with_step >= with_time;
+  const bool by_time = !by_sample && !by_step;
+  std::vector<MemoryLog> logs = NewLogs("lines", by_sample ? "sample" : by_step ? "step" : "second");
+  double days = 0, sample = 0;
   std::optional<double> before;
   for (const TextLine& line : read) {
-    const std::optional<double>& at = by_step ? line.step : line.time;
+    const std::optional<double> at = by_sample ? sample + 1 : by_step ? line.step : line.time;
     if (!at || !line.bytes) {
       ++logs.front().lines_left_out;
       continue;
     }
+    ++sample;
     // A time of day goes past midnight.
-    if (!by_step && before && *at < *before && *at < 86400) days += 86400;
+    if (by_time && before && *at < *before && *at < 86400) days += 86400;
     before = *at;
     AddPoint(*at + days, *line.bytes, &logs);
   }
-  if (!by_step) CountFromFirst(&logs.front());
+  if (by_time) CountFromFirst(&logs.front());
   return logs;
 }
 
@@ -177,17 +190,17 @@ std::optional<std::vector<MemoryLog>> ReadFree(const std::vector<absl::string_vi
 }
 
 absl::Status CannotRead(const std::string& name, absl::string_view what) {
-  return absl::DataLossError(
-      absl::StrCat(name, ": ", what,
-                   ". What can be read: a table with names such as \"step,rss_mb\" over rows such as "
-                   "\"10,5434\" (CSV, psrecord, "
-                   "Weights & Biases, TensorBoard), two columns without names (step and bytes), lines such "
-                   "as \"Step 40: 10,375 "
-                   "MB\" or \"01:31:30 - 4423 MB\", and the output of mprof or free -m"));
+  return absl::DataLossError(absl::StrCat(
+      name, ": ", what,
+      ". What can be read: a table with names such as \"step,rss_mb\" over rows such as "
+      "\"10,5434\" (CSV, psrecord, "
+      "Weights & Biases, TensorBoard), two columns without names (step and bytes), lines such "
+      "as \"Step 40: 10,375 "
+      "MB\", \"01:31:30 - 4423 MB\" or \"VmRSS: 10092 kB\", and the output of mprof or free -m"));
 }
 
-// No process is that small in bytes.
-constexpr double kLeastProcess = 64 << 10;
+// No process that anybody measures is that small in bytes: the sizes are KiB or MiB.
+constexpr double kLeastProcess = 1 << 20;
 
 double LargestOf(const std::vector<MemoryLog>& logs) {
   double largest = 0;
@@ -236,8 +249,13 @@ absl::StatusOr<std::vector<MemoryLog>> ReadTable(const LogTable& table, const st
                       "no unit is named, and the sizes are too small to be the bytes of a process; say for "
                       "instance --unit=MB");
   }
+  const bool has_names = !columns->memory_name.empty();
+  if (!has_names && columns->unit == "step" && AreUnixTimes(logs)) columns->unit = "second";
   if (columns->unit == "second") {
-    for (MemoryLog& log : logs) CountFromFirst(&log);
+    for (MemoryLog& log : logs) {
+      log.unit = "second";
+      CountFromFirst(&log);
+    }
   }
   return logs;
 }
@@ -268,7 +286,7 @@ absl::StatusOr<std::vector<MemoryLog>> ReadMemoryLogs(std::string_view text, con
   const LogTable table = SplitTable(text);
   if (table.is_table && !is_text) return ReadTable(table, name, options);
   if (spoken) return *std::move(spoken);
-  return CannotRead(name, "no line holds a step or a time with a memory size");
+  return CannotRead(name, "no line holds a memory size with its unit");
 }
 
 }  // namespace plateau::verdict

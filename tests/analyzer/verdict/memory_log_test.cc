@@ -46,7 +46,7 @@ TEST(MemoryLogTest, TableWithNamesInAnyOrder) {
   }
   EXPECT_EQ(One("step,rss_mb\n10,5434\n20;7017\n30\t8721\n").curve.step.size(), 3u)
       << "separators may change";
-  EXPECT_EQ(One("1,100000\n2,200000\n").curve.bytes[1], 200000) << "two columns need no names";
+  EXPECT_EQ(One("1,1000000\n2,2000000\n").curve.bytes[1], 2000000) << "two columns need no names";
 }
 
 TEST(MemoryLogTest, NamesThatAreNotKnownAreRefused) {
@@ -86,6 +86,22 @@ TEST(MemoryLogTest, LinesOfText) {
   EXPECT_EQ(One("step=4 loss=0.1 rss=1.5GB\nstep=5 loss=0.1 rss=1.75GB\n").curve.bytes[1],
             1.75 * 1024 * kMiB);
   EXPECT_EQ(One("[step 40/240] memory 100 MiB\n[step 41/240] memory 101 MiB\n").curve.step[1], 41);
+}
+
+TEST(MemoryLogTest, SizesAloneAreSamples) {
+  const MemoryLog log = One("VmRSS:\t   10092 kB\nVmRSS:\t   18716 kB\nVmRSS:\t   27340 kB\n");
+  EXPECT_EQ(log.unit, "sample");
+  EXPECT_EQ(log.curve.step, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(log.curve.bytes[2], 27340 * 1024.0);
+  EXPECT_THAT(Error("it takes 4 GB\nand 8 GB of disk\nand then\nnothing\nmore\n"),
+              HasSubstr("no line holds"));
+}
+
+TEST(MemoryLogTest, UnixTimesWithoutANameAreSeconds) {
+  const MemoryLog log = One("1795060991 10731520\n1795060992 19566592\n1795060994 28393472\n");
+  EXPECT_EQ(log.unit, "second");
+  EXPECT_EQ(log.curve.step, (std::vector<double>{0, 1, 3}));
+  EXPECT_EQ(One("1000000 10731520\n2000000 19566592\n").unit, "step");
 }
 
 TEST(MemoryLogTest, TwoRunsInOneFileAreTwoCurves) {
