@@ -8,6 +8,7 @@
 #include "preload/attach/writable_maps.h"
 #include "preload/base/elf_view.h"
 #include "preload/base/import_slots.h"
+#include "preload/base/module_walk.h"
 #include "preload/base/real_functions.h"
 
 namespace plateau {
@@ -203,7 +204,7 @@ PatchResult LeadToHooks(uint64_t blob_begin, uint64_t blob_end) {
   const WritableMaps maps;
   Look look = {blob_begin, blob_end, &maps};
   // Without the maps nobody can tell what the loader is at work on.
-  if (maps.is_known()) dl_iterate_phdr(LookAt, &look);
+  if (maps.is_known()) WalkModules(LookAt, &look);
   errno = saved_errno;
   return look.result;
 }
@@ -211,7 +212,7 @@ PatchResult LeadToHooks(uint64_t blob_begin, uint64_t blob_end) {
 uint32_t LeadBack() {
   const int saved_errno = errno;
   uint32_t words = 0;
-  dl_iterate_phdr(LeadModuleBack, &words);
+  WalkModules(LeadModuleBack, &words);
   errno = saved_errno;
   return words;
 }
@@ -219,7 +220,7 @@ uint32_t LeadBack() {
 unsigned long long ModulesLoadedSoFar() {
   const int saved_errno = errno;
   unsigned long long adds = 0;
-  dl_iterate_phdr(ReadAdds, &adds);
+  WalkModules(ReadAdds, &adds);
   errno = saved_errno;
   return adds;
 }

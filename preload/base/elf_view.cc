@@ -136,6 +136,13 @@ void* ElfView::FindFunction(const char* name) const {
   return symbol == nullptr ? nullptr : reinterpret_cast<void*>(base_ + symbol->st_value);
 }
 
+void* ElfView::FindData(const char* name, size_t* bytes) const {
+  const uint32_t number = FindSymbolNumber(name);
+  if (number == 0 || symbols_[number].st_shndx == SHN_UNDEF) return nullptr;
+  *bytes = symbols_[number].st_size;
+  return reinterpret_cast<void*>(base_ + symbols_[number].st_value);
+}
+
 bool ElfView::Contains(const void* address) const {
   const auto value = reinterpret_cast<uintptr_t>(address);
   for (uint16_t i = 0; i < header_count_; ++i) {

@@ -12,6 +12,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stddef.h>
 #include <stdint.h>
 
 namespace plateau {
@@ -42,6 +43,9 @@ class ElfView {
   // Address of the function `name`, its default version if there are several; null when it is not defined
   // here or is chosen at run time (IFUNC).
   void* FindFunction(const char* name) const;
+
+  // Address and size of the variable `name`; null when it is not defined here.
+  void* FindData(const char* name, size_t* bytes) const;
 
   // The number of the symbol of this name in the GNU hash table, 0 when there is none. The table also has functions of
   // others whose address the program takes: those that the program's own stub stands for.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "preload/base/module_walk.h"
 #include "preload/base/old_glibc.h"
 #include "preload/base/real_symbol.h"
 #include "preload/base/system_call.h"
@@ -233,7 +234,7 @@ void ResolveRealFunctions() {
   // name was switched later.
   g_is_libc = found.malloc == __libc_malloc;
   g_real = found;
-  dl_iterate_phdr(FindAllocator, nullptr);
+  WalkModules(FindAllocator, nullptr);
 }
 
 bool AllocatorIsLibc() { return g_is_libc; }

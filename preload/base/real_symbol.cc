@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "preload/base/elf_view.h"
+#include "preload/base/module_walk.h"
 
 namespace plateau {
 
@@ -21,7 +22,7 @@ constexpr int kMaxNeeded = 384;
 
 template <typename Visit>
 void ForEachObject(Visit& visit) {
-  dl_iterate_phdr(
+  WalkModules(
       [](dl_phdr_info* info, size_t, void* data) { return (*static_cast<Visit*>(data))(*info) ? 0 : 1; },
       &visit);
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "preload/base/module_walk.h"
 #include "preload/base/real_symbol.h"
 #include "preload/cuda/loader_state.h"
 #include "preload/cuda/wrapper_slots.h"
@@ -22,7 +23,10 @@ void FindRealDlsym() {
   __atomic_store_n(&plateau_cuda_real_dlsym, real != nullptr ? real : &NothingFound, __ATOMIC_RELEASE);
 }
 
-__attribute__((constructor)) void FindEarly() { FindRealDlsym(); }
+__attribute__((constructor)) void FindEarly() {
+  PrepareModuleWalks();
+  FindRealDlsym();
+}
 
 }  // namespace
 }  // namespace plateau::cuda

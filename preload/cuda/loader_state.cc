@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "preload/base/elf_view.h"
+#include "preload/base/module_walk.h"
 
 // First and last byte of our own object, from the linker.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
@@ -13,7 +14,7 @@ namespace plateau::cuda {
 
 uint64_t UnloadCount() {
   uint64_t unloads = 0;
-  dl_iterate_phdr(
+  WalkModules(
       [](dl_phdr_info* info, size_t, void* data) {
         *static_cast<uint64_t*>(data) = info->dlpi_subs;
         return 1;
@@ -30,7 +31,7 @@ bool IsInLibrary(const void* address, const char* base_name_prefix) {
     const char* prefix;
     bool answer;
   } question{address, base_name_prefix, false};
-  dl_iterate_phdr(
+  WalkModules(
       [](dl_phdr_info* info, size_t, void* data) {
         auto* asked = static_cast<Question*>(data);
         const ElfView object(*info);

@@ -11,6 +11,7 @@
 #include "preload/base/fixed_text.h"
 #include "preload/base/hook_frame.h"
 #include "preload/base/import_slots.h"
+#include "preload/base/module_walk.h"
 #include "preload/base/real_functions.h"
 #include "preload/base/real_symbol.h"
 #include "preload/hooks/heap_calls.h"
@@ -242,15 +243,15 @@ int ReadAdds(dl_phdr_info* info, size_t, void* data) {
 void HookOtherAllocators() {
   const int saved_errno = errno;
   unsigned long long adds = 0;
-  dl_iterate_phdr(ReadAdds, &adds);
+  WalkModules(ReadAdds, &adds);
   unsigned long long seen = g_seen_adds.load(std::memory_order_relaxed);
   // One thread looks, the others go on.
   if (adds == seen || !g_seen_adds.compare_exchange_strong(seen, adds, std::memory_order_relaxed)) return;
-  dl_iterate_phdr(FindAllocators, nullptr);
+  WalkModules(FindAllocators, nullptr);
   if (g_allocator_count > 0) {
     FirstDefinitions first;
-    dl_iterate_phdr(FindFirst, &first);
-    dl_iterate_phdr(PatchObject, &first);
+    WalkModules(FindFirst, &first);
+    WalkModules(PatchObject, &first);
   }
   errno = saved_errno;
 }
@@ -269,7 +270,7 @@ int FindMalloc(dl_phdr_info* info, size_t, void* data) {
 // The functions found stay known: a thread may be on its way to one of them.
 void LeaveOtherAllocators() {
   const int saved_errno = errno;
-  if (g_slots.exchange(0, std::memory_order_relaxed) > 0) dl_iterate_phdr(PutBack, nullptr);
+  if (g_slots.exchange(0, std::memory_order_relaxed) > 0) WalkModules(PutBack, nullptr);
   g_seen_adds.store(0, std::memory_order_relaxed);
   errno = saved_errno;
 }
@@ -279,7 +280,7 @@ void Start() {
   if (g_opened_late) return;
   const int saved_errno = errno;
   const char* other = nullptr;
-  dl_iterate_phdr(FindMalloc, &other);
+  WalkModules(FindMalloc, &other);
   errno = saved_errno;
   if (other == nullptr) return;
   FixedText<600> text;

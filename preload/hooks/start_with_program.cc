@@ -7,6 +7,7 @@
 
 #include "preload/base/elf_view.h"
 #include "preload/base/fixed_text.h"
+#include "preload/base/module_walk.h"
 #include "preload/base/options.h"
 #include "preload/base/raw_log.h"
 #include "preload/hooks/signal_hooks.h"
@@ -37,7 +38,7 @@ bool StandsInFront() {
   bool stands = false;
   for (const char* name : {"malloc", "mmap", "_exit"}) {
     FirstDefinition first = {name, false};
-    dl_iterate_phdr(FindFirst, &first);
+    WalkModules(FindFirst, &first);
     stands |= first.is_ours;
   }
   errno = saved_errno;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "preload/base/module_walk.h"
 #include "preload/python/module_symbols.h"
 #include "preload/python/walk_scope.h"
 
@@ -109,10 +110,10 @@ void NoticeModules() {
   if (g_interpreter_state.load(std::memory_order_acquire) != InterpreterState::kAbsent) return;
   if (g_looking.exchange(true, std::memory_order_acquire)) return;
   unsigned long long loaded = 0;
-  dl_iterate_phdr(CountLoaded, &loaded);
+  WalkModules(CountLoaded, &loaded);
   if (loaded != g_loaded) {
     Search search;
-    dl_iterate_phdr(VisitModule, &search);
+    WalkModules(VisitModule, &search);
     g_interpreter.may_unload = g_loaded != 0;
     if (search.found) Describe(search);
     g_loaded = loaded;
@@ -127,7 +128,7 @@ void BeforeModulesGo() {
 void AfterModulesWent() {
   if (!Ready() || !g_interpreter.may_unload) return;
   bool is_loaded = false;
-  dl_iterate_phdr(IsInterpreter, &is_loaded);
+  WalkModules(IsInterpreter, &is_loaded);
   if (!is_loaded) {
     g_loaded = 0;
     g_interpreter_state.store(InterpreterState::kAbsent, std::memory_order_release);

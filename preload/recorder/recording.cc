@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "preload/base/module_walk.h"
 #include "preload/base/raw_log.h"
 #include "preload/base/real_functions.h"
 #include "preload/base/spin_lock.h"
@@ -121,6 +122,12 @@ bool StartRecording(ThreadState& t) {
     Drop(trace::DropReason::kNoSlot, 1, 0);
   }
 #endif
+  if (!IsLoaderUsable()) {
+    WriteInfo(buffer, "modules",
+              "libraries that are opened from here on are not looked at: another thread of the parent was "
+              "inside the "
+              "loader when this child was forked");
+  }
   StartLedger();
   return true;
 }
@@ -128,6 +135,7 @@ bool StartRecording(ThreadState& t) {
 bool StartInChild(ThreadState& t) {
   Phase expected = Phase::kForked;
   if (!g_phase.compare_exchange_strong(expected, Phase::kStarting)) return false;
+  if (!g_fork_was_orderly) ResetModuleWalksInChild();
   g_sink.AbandonInChild();
   g_slots.Reset();
   ThreadBuffer::ResetInChild();
@@ -170,6 +178,7 @@ void StartProcess(char** environment) {
                       (g_options.follow || FollowOnlyThisProcess(environment));
   g_phase.store(Phase::kStarting, std::memory_order_relaxed);
   if (wanted) {
+    PrepareModuleWalks();
     PrepareThreadEnd();
     pthread_atfork(nullptr, nullptr, OnForkChild);
     g_has_stacks = unwind::InitializeCapture();
@@ -227,6 +236,7 @@ LateStart StartLate(char** options) {
   }
   ReadOptions(options, &g_options);
   if (is_first) {
+    PrepareModuleWalks();  // threads fork
     StartClock();
     PrepareLog();
     ResolveRealFunctions();

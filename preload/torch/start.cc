@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "preload/base/module_walk.h"
 #include "preload/base/options.h"
 #include "preload/base/real_symbol.h"
 #include "preload/recorder/tracer.h"
@@ -91,7 +92,7 @@ void TryArm() {
 }  // namespace
 
 bool IsLibraryLoaded(const char* base_name_prefix) {
-  return dl_iterate_phdr(
+  return WalkModules(
              [](dl_phdr_info* info, size_t, void* prefix) {
                const char* path = info->dlpi_name;
                if (path == nullptr) return 0;

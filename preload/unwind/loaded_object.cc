@@ -12,6 +12,7 @@
 
 #include "preload/base/clock.h"
 #include "preload/base/mapped_code.h"
+#include "preload/base/module_walk.h"
 #include "preload/base/old_glibc.h"
 #include "preload/base/raw_memory.h"
 #include "preload/base/system_call.h"
@@ -299,7 +300,7 @@ void RefreshObjectSnapshot() {
     std::atomic_thread_fence(std::memory_order_release);
     next->count.store(0, std::memory_order_relaxed);
     Taking taking{next};
-    dl_iterate_phdr(AddToSnapshot, &taking);
+    WalkModules(AddToSnapshot, &taking);
     next->version.fetch_add(1, std::memory_order_release);
     const bool has_changed = next->count.load(std::memory_order_relaxed) != 0;
     if (has_changed) spare_snapshot = snapshot.exchange(next, std::memory_order_acq_rel);

@@ -166,6 +166,16 @@ def check_children(folder):
         assert set(processes) == {program.pid, *map(int, children)} and min(processes.values()) > 1_000_000, processes
 
 
+def check_children_of_one_that_waits(folder):
+    """A child that is made while nobody has come to open the library does not open it: nobody waits for the child."""
+    with Program(BUILD / "tests/programs/only_forks") as program:
+        assert program.process.stdout.readline().startswith("pid ")
+        said = plateau("attach", program.pid, "--wait", "1s", "-o", folder / "forks", code=5)
+        assert "no thread allocated" in said, said
+        assert not (folder / "forks").exists(), "a child made a recording"
+        program.end()
+
+
 def check_refusals(folder):
     assert "no such process" in plateau("attach", 4194304 - 3, code=3)
     with Program("sleep", "60") as sleeper:
@@ -288,7 +298,7 @@ def main():
             if "cannot be attached" in plateau("doctor", "--pid", program.pid, code=0 if os.geteuid() == 0 else 1):
                 sys.exit(77)
             program.end()
-        for check in (check_there_and_back, check_python, check_end_by_itself, check_steps, check_children, check_refusals, check_same_user, check_container,
+        for check in (check_there_and_back, check_python, check_end_by_itself, check_steps, check_children, check_children_of_one_that_waits, check_refusals, check_same_user, check_container,
                       check_killed_injector):
             begin = time.time()
             check(folder)

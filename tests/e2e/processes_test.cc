@@ -123,6 +123,23 @@ TEST(Processes, ForkStormNeverHangs) {
   }
 }
 
+TEST(Processes, AChildWhoseLoaderIsLockedForGoodIsRecordedAndEnds) {
+  for (const char* mode : {"exact", "default"}) {
+    // Long enough for a tick, on which libraries would be looked for.
+    TracedRun run = RunTraced({Program("fork_inside_walk"), "2500"}, {.mode = mode, .timeout_seconds = 100});
+    EXPECT_EQ(run.out, "exit 7\n") << mode << run.err;
+    ASSERT_THAT(run.traces, SizeIs(2)) << mode;
+    for (const std::string& path : run.traces) {
+      const TraceContent trace = ReadTrace(path);
+      const bool is_child = trace.info.at("role") != "main";
+      EXPECT_EQ(trace.info.count("modules"), is_child ? 1u : 0u) << mode;
+      if (is_child) {
+        EXPECT_GT(trace.AllocsOfSize(100001), 100u) << mode;
+      }
+    }
+  }
+}
+
 TEST(Processes, RanksAndEnvironmentAreRecorded) {
   TracedRun run =
       RunTraced({Program("churn"), "1"}, {.environment = {"RANK=3", "WORLD_SIZE=8", "MALLOC_ARENA_MAX=2"}});

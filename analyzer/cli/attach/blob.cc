@@ -18,6 +18,8 @@ extern "C" {
 extern const unsigned char __start_plateau_blob[], __stop_plateau_blob[];
 extern const unsigned char plateau_blob_constants[], plateau_blob_entries[];
 void plateau_blob_call(const BlobConstants* constants);
+void plateau_blob_before_fork(const BlobConstants* constants);
+void plateau_blob_after_fork(const BlobConstants* constants, int child);
 }
 
 // One entry for each function, and what they share. Arguments stay in their registers; the rest may be changed by any call.
@@ -40,6 +42,9 @@ plateau_blob_entries:
         jmp     plateau_blob_common
         .set    i, i + 1
         .endr
+        .balign 16
+        endbr64
+        jmp     plateau_blob_fork
         .balign 16
 plateau_blob_common:
         movq    plateau_blob_constants(%rip), %r10
@@ -64,10 +69,25 @@ plateau_blob_common:
         popq    %rdi
         movq    plateau_blob_constants(%rip), %r10
 1:      jmp     *8(%r10, %r11, 8)
+        .balign 16
+plateau_blob_fork:
+        pushq   %rbx
+        movq    plateau_blob_constants(%rip), %rdi
+        call    plateau_blob_before_fork
+        movq    plateau_blob_constants(%rip), %r10
+        call    *8 + 9 * 8(%r10)
+        movl    %eax, %ebx
+        movq    plateau_blob_constants(%rip), %rdi
+        movl    %eax, %esi
+        call    plateau_blob_after_fork
+        movl    %ebx, %eax
+        popq    %rbx
+        ret
         .popsection
 )");
-static_assert(plateau::cli::kBlobFunctionCount == 9);
-static_assert(offsetof(BlobConstants, real) == 8 && offsetof(BlobState, progress) == 0);
+static_assert(plateau::cli::kBlobFunctionCount == 10 && plateau::cli::kBlobFork == 9);
+static_assert(offsetof(BlobConstants, real) == 8 && offsetof(BlobState, progress) == 0 &&
+              offsetof(BlobState, loader_thread) == 4);
 
 namespace {
 
@@ -88,6 +108,15 @@ __attribute__((always_inline)) inline uint64_t Ns() {
   struct timespec now;
   Call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&now));
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Whose the state is: progress and loading thread at once, so that nobody sees one without the other.
+__attribute__((always_inline)) inline uint64_t Owned(uint32_t progress, uint32_t thread) {
+  return uint64_t{thread} << 32 | progress;
+}
+__attribute__((always_inline)) inline bool Change(BlobState* state, uint64_t from, uint64_t to) {
+  return __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(state), &from, to, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST);
 }
 
 __attribute__((always_inline)) inline void SetProgress(BlobState* state, uint32_t progress) {
@@ -135,6 +164,31 @@ IN_BLOB void plateau_blob_load(const BlobConstants* constants) {
   SetProgress(state, plateau::cli::kBlobLoaded);
 }
 
+// A fork waits for the thread that loads, five seconds at most.
+IN_BLOB void plateau_blob_before_fork(const BlobConstants* constants) {
+  BlobState* const state = constants->state;
+  for (int round = 0;; ++round) {
+    __atomic_fetch_add(&state->forks, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&state->progress, __ATOMIC_SEQ_CST) != plateau::cli::kBlobLoading || round == 5000)
+      return;
+    __atomic_fetch_sub(&state->forks, 1, __ATOMIC_SEQ_CST);
+    struct timespec pause = {0, 1'000'000};
+    Call(SYS_nanosleep, reinterpret_cast<long>(&pause));
+  }
+}
+
+// Nobody waits for an answer of the child: it must not load.
+IN_BLOB void plateau_blob_after_fork(const BlobConstants* constants, int child) {
+  BlobState* const state = constants->state;
+  if (child != 0) {
+    __atomic_fetch_sub(&state->forks, 1, __ATOMIC_SEQ_CST);
+    return;
+  }
+  state->forks = 0;
+  state->loader_thread = 0;
+  SetProgress(state, plateau::cli::kBlobDisarmed);
+}
+
 // With the registers of the call saved.
 IN_BLOB void plateau_blob_call(const BlobConstants* constants) {
   BlobState* const state = constants->state;
@@ -147,12 +201,15 @@ IN_BLOB void plateau_blob_call(const BlobConstants* constants) {
       return;
     }
   }
-  uint32_t waiting = plateau::cli::kBlobWaiting;
-  if (!__atomic_compare_exchange_n(&state->progress, &waiting, plateau::cli::kBlobLoading, false,
-                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+  const uint64_t nobodys = Owned(plateau::cli::kBlobWaiting, 0),
+                 own = Owned(plateau::cli::kBlobLoading, thread);
+  if (!Change(state, nobodys, own)) return;
+  // The child of a fork would have a loader that is at work for ever.
+  if (__atomic_load_n(&state->forks, __ATOMIC_SEQ_CST) != 0) {
+    __atomic_fetch_add(&state->passed_over, 1, __ATOMIC_RELAXED);
+    if (!Change(state, own, nobodys)) state->loader_thread = 0;  // disarmed meanwhile
     return;
   }
-  state->loader_thread = thread;
   if (constants->use_memory_file != 0 && state->fd < 0) {
     const long fd =
         Call(SYS_memfd_create, reinterpret_cast<long>(constants->entry_name), 1 /* MFD_CLOEXEC */);
@@ -176,8 +233,8 @@ IN_BLOB void plateau_blob_call(const BlobConstants* constants) {
       "mov %%rbx, %%rsp"
       : "+r"(top)
       : "D"(constants)
-      : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3",
-        "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+      // Vector registers hold nothing of ours here: see CMakeLists.txt.
+      : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
   Call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, reinterpret_cast<long>(&mask), 0, 8);
 }
 

@@ -1,6 +1,7 @@
 // The code that waits inside the program for its next allocation, and the bytes around it.
 //
 //   import word of malloc -> blob's entry for malloc -> (once, by one thread) dlopen, plateau_attach -> real malloc
+//   import word of fork -> blob's entry for fork -> (when no thread is loading) real fork; its child does not load
 //
 // The blob is position independent and has no relocation, so the injector copies the bytes of its own section into the
 // unused end of a page of code. It needs nothing but two more such places, one that need only be readable and one that can
@@ -18,10 +19,13 @@
 
 namespace plateau::cli {
 
-// The functions whose calls are led to the blob. Whatever allocates calls one of them.
-inline constexpr const char* kBlobFunctions[] = {
-    "malloc", "calloc", "realloc", "free", "posix_memalign", "memalign", "aligned_alloc", "mmap", "munmap"};
+// The functions whose calls are led to the blob. Whatever allocates calls one of them. The last is led there so that no child
+// has a loader that was at work when it was made.
+inline constexpr const char* kBlobFunctions[] = {"malloc",         "calloc",   "realloc",       "free",
+                                                 "posix_memalign", "memalign", "aligned_alloc", "mmap",
+                                                 "munmap",         "fork"};
 inline constexpr size_t kBlobFunctionCount = sizeof(kBlobFunctions) / sizeof(kBlobFunctions[0]);
+inline constexpr size_t kBlobFork = kBlobFunctionCount - 1;
 inline constexpr size_t kMaxLoaderLocks = 16;
 
 enum BlobProgress : uint32_t {
@@ -35,10 +39,10 @@ enum BlobProgress : uint32_t {
 
 struct BlobState {
   uint32_t progress;
-  uint32_t loader_thread;
-  uint32_t passed_over;  // calls that came while their thread held a lock of the loader
-  int32_t fd;            // of the memory file, -1: none
-  uint64_t stack_top;    // of the stack on which the loading runs; kept for the next time
+  uint32_t loader_thread;  // 0 until one loads
+  uint32_t passed_over;    // calls that came while their thread held a lock of the loader
+  int32_t fd;              // of the memory file, -1: none
+  uint64_t stack_top;      // of the stack on which the loading runs; kept for the next time
   int32_t result;
   uint32_t words;
   uint32_t modules;
@@ -47,7 +51,8 @@ struct BlobState {
   uint32_t unused;
   uint64_t patched_ns;
   uint64_t held_ns;  // how long the loading thread was held up
-  char error[56];    // its beginning: some C libraries have no more than 128 bytes to spare
+  char error[52];    // its beginning: some C libraries have no more than 128 bytes to spare
+  uint32_t forks;    // threads inside fork(), counted for as long as the blob lives
 };
 
 static_assert(sizeof(BlobState) <= 128);

@@ -226,7 +226,6 @@ class Injector {
     if (!places_.is_old) return absl::OkStatus();
     const uint32_t disarmed = kBlobDisarmed;
     if (Progress() == kBlobWaiting) target_.Write(places_.state, &disarmed, sizeof(disarmed));
-    usleep(1000);
     const BlobState state = target_.Get<BlobState>(places_.state).value_or(BlobState{});
     // A thread may have come at that very moment; then our word is over its own until it has loaded.
     const bool is_over =
@@ -250,7 +249,7 @@ class Injector {
     constants_.request.blob_end = range_.end;
     std::vector<unsigned char> bytes(blob_.begin, blob_.begin + blob_.size);
     memcpy(bytes.data() + blob_.constants_offset, &places_.constants, sizeof(places_.constants));
-    const bool is_written = target_.Write(places_.state, &state, sizeof(state)) &&
+    const bool is_written = target_.Write(places_.state, &state, offsetof(BlobState, forks)) &&
                             target_.Write(places_.constants, &constants_, sizeof(constants_)) &&
                             (places_.is_old || target_.Write(places_.blob, bytes.data(), bytes.size()));
     return is_written ? absl::OkStatus()
@@ -314,7 +313,6 @@ class Injector {
       if (waited_ns > 2 * wait_ns) return OutOfTime(kBlobLoading);
       if (waited_ns > wait_ns && state->progress == kBlobWaiting) {
         SetProgress(kBlobDisarmed);
-        usleep(2000);
         // A thread may have come at that very moment: then it loads, and we wait for it.
         if (target_.Get<BlobState>(places_.state).value_or(BlobState{}).loader_thread == 0)
           return OutOfTime(kBlobWaiting);

@@ -114,8 +114,8 @@ std::vector<std::pair<std::string, std::string>> LevelsOf(const process::Process
       {"cuda", has_device ? status("cuda", "device memory was recorded")
                           : status("cuda", "not traced: the program obtained no device memory")}};
   if (process::IsAttached(process.trace)) levels.emplace_back("attached", AttachedText(process));
-  // Only when another malloc stands before ours, and when large regions were left out.
-  for (const char* key : {"malloc", "residency"}) {
+  // Only when another malloc stands before ours, when large regions were left out, and when libraries are not looked at.
+  for (const char* key : {"malloc", "residency", "modules"}) {
     if (const std::string& text = process.trace.definitions.Info(key); !text.empty())
       levels.emplace_back(key, text);
   }

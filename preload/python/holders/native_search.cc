@@ -2,6 +2,7 @@
 
 #include <link.h>
 
+#include "preload/base/module_walk.h"
 #include "preload/python/holders/safe_read.h"
 #include "preload/sampler/sample_set.h"
 
@@ -81,7 +82,7 @@ void SearchNativeMemory(WalkMemory* memory, TargetTable* targets, WalkClock* clo
     });
   }
   Search search = {targets, clock, words};
-  dl_iterate_phdr(ScanModule, &search);
+  WalkModules(ScanModule, &search);
 }
 
 }  // namespace plateau::python::holders

@@ -188,6 +188,19 @@ class Subject:
         return None
 
 
+def look(pid):
+    """What every thread of the process and of its children waits for, told by the kernel and by a debugger when there is one."""
+    for task in sorted(pathlib.Path(f"/proc/{pid}/task").glob("*")):
+        state = (task / "stat").read_text().rsplit(") ", 1)[1].split()[0]
+        print(f"  {pid}/{task.name} {(task / 'comm').read_text().strip()}: {state} {(task / 'wchan').read_text()} {(task / 'syscall').read_text().strip()}")
+    if shutil.which("gdb"):
+        told = subprocess.run(["gdb", "-nx", "-batch", "-p", pid, "-ex", "thread apply all backtrace 30"], capture_output=True, text=True, timeout=300)
+        print("".join(f"    {line}\n" for line in told.stdout.splitlines() if line.startswith(("#", "Thread"))), flush=True)
+    for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in children.read_text().split():
+            look(child)
+
+
 def cycles(name, options, folder):
     plateau = options.tree / "bin/plateau"
     subject = Subject(name, folder)
@@ -211,6 +224,8 @@ def cycles(name, options, folder):
         said = subprocess.run([*attach, "-o", recording], capture_output=True, text=True)
         if said.returncode:
             wrong.append(f"attach {i}: {said.stderr.strip()}")
+            if options.look and len(wrong) == 1:
+                look(pid)
             subprocess.run([plateau, "detach", pid], stderr=subprocess.DEVNULL)
             continue
         if found := re.search(r"stood still for ([\d.]+) ms", said.stderr):
@@ -220,6 +235,8 @@ def cycles(name, options, folder):
         left = subprocess.run([plateau, "detach", pid], capture_output=True, text=True)
         if left.returncode:
             wrong.append(f"detach {i}: {left.stderr.strip()}")
+            if options.look and len(wrong) == 1:
+                look(pid)
         done += left.returncode == 0
         shutil.rmtree(recording, ignore_errors=True)
     end = subject.end()
@@ -243,6 +260,7 @@ def main():
     parser.add_argument("--no-stop", action="store_true")
     parser.add_argument("--kill", type=int, default=0)
     parser.add_argument("--kill-within", type=float, default=0.05, help="seconds after its start")
+    parser.add_argument("--look", action="store_true", help="show the stacks of the program at the first failure")
     options = parser.parse_args()
     wrong = 0
     for name in options.subjects:
