@@ -2,6 +2,8 @@
 //
 // What is masked, by its name or by its looks, becomes "***":
 //   --api-key VALUE, --hub-token=VALUE, DB_PASSWORD=VALUE   the last word of the name tells, see secrets.cc; numbers stay
+//   "api_key": "VALUE", token = 'VALUE', X-Api-Key: VALUE    the same inside of an argument, as JSON, code and headers have it
+//   -u NAME:VALUE, --user NAME:VALUE
 //   scheme://user:VALUE@host, ?token=VALUE                  in any argument
 //   sk-..., hf_..., ghp_..., AKIA..., eyJ...                beginnings that services use
 //   Bearer VALUE                                            what follows the word

@@ -63,6 +63,40 @@ TEST(SecretsTest, KeysByTheirLooks) {
   EXPECT_EQ(Value("HEADER", "Authorization: Bearer abc.def"), "Authorization: Bearer ***");
 }
 
+// One argument, with spaces in it.
+std::string MaskOne(std::string_view argument) {
+  char out[4096];
+  return {out, MaskArguments(argument, out, sizeof(out))};
+}
+
+TEST(SecretsTest, NamesWithValuesInsideOfAnArgument) {
+  EXPECT_EQ(MaskOne("X-Api-Key: abcdefg"), "X-Api-Key: ***");
+  EXPECT_EQ(MaskOne("Authorization: Basic dXNlcjpw"), "Authorization: Basic ***");
+  EXPECT_EQ(MaskOne(R"({"api_key": "hunter2", "n": 3})"), R"({"api_key": "***", "n": 3})");
+  EXPECT_EQ(MaskOne(R"({"password": "a\"b", "n": 3})"), R"({"password": "***", "n": 3})");
+  EXPECT_EQ(MaskOne(R"({\"api_key\": \"hunter2\", \"n\": 3})"), R"({\"api_key\": \"***\", \"n\": 3})");
+  EXPECT_EQ(MaskOne("{'password':'hunter2'}"), "{'password':'***'}");
+  EXPECT_EQ(MaskOne("import x; token = b'hunter 2'; x.login(token)"),
+            "import x; token = b'***'; x.login(token)");
+  EXPECT_EQ(MaskOne("import os; os.environ['API_KEY'] = 'hunter 2'; f()"),
+            "import os; os.environ['API_KEY'] = '***'; f()");
+  EXPECT_EQ(MaskOne("--password=my pass word"), "--password=***");
+  EXPECT_EQ(MaskOne("--env=TOKEN=hunter2"), "--env=TOKEN=***");
+  EXPECT_EQ(MaskOne("-Dpassword=hunter2"), "-Dpassword=***");
+  EXPECT_EQ(MaskOne("pass:hunter2"), "pass:***");
+  EXPECT_EQ(MaskOne("--model=hf_abcdefghijklmnopqrst"), "--model=hf_***");
+  EXPECT_EQ(MaskOne("key://bucket/name"), "key://bucket/name");
+  EXPECT_EQ(MaskOne("for key in rows: print(key)"), "for key in rows: print(key)");
+}
+
+TEST(SecretsTest, PasswordsOfUsers) {
+  EXPECT_EQ(Mask("curl -u me:hunter2 https://host"), "curl -u me:*** https://host");
+  EXPECT_EQ(Mask("curl --user me:hunter2"), "curl --user me:***");
+  EXPECT_EQ(Mask("docker run -u 1000:1000 x"), "docker run -u 1000:1000 x");
+  EXPECT_EQ(Mask("python -u train.py"), "python -u train.py");
+  EXPECT_EQ(Mask("login -token hunter2"), "login -token ***");
+}
+
 TEST(SecretsTest, ValuesOfVariables) {
   EXPECT_EQ(Value("AWS_SECRET_ACCESS_KEY", "abc"), "***");
   EXPECT_EQ(Value("RANK", "3"), "3");
@@ -71,7 +105,7 @@ TEST(SecretsTest, ValuesOfVariables) {
 
 TEST(SecretsTest, AnyBytesFitIntoAnyRoom) {
   std::mt19937 random(7);
-  const std::string_view alphabet("\0 -=:/@?&aZ09_.\"'bearer sk-", 27);
+  const std::string_view alphabet("\0 -=:/@?&aZ09_.\"'\\bearer sk- key", 32);
   for (int round = 0; round < 20000; ++round) {
     std::string words;
     for (size_t i = random() % 60; i > 0; --i) words += alphabet[random() % alphabet.size()];
