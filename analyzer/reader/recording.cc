@@ -33,6 +33,12 @@ absl::StatusOr<Peek> PeekHeader(const std::string& path) {
   return peek;
 }
 
+// The half-written packed form of a trace that is still there: whoever packed it was killed, or is at it now.
+bool IsBeingPacked(const fs::path& path) {
+  std::error_code error;
+  return path.extension() == kPackingSuffix && fs::exists(fs::path(path).replace_extension(), error);
+}
+
 // Takes the traces of one directory. Files that are no traces are passed over: a recording may hold reports
 // and notes. What is named as a trace and is none was one once, so it counts as lost.
 absl::Status AddDirectory(const std::string& path, Recording* recording) {
@@ -41,7 +47,7 @@ absl::Status AddDirectory(const std::string& path, Recording* recording) {
   if (error) return absl::ErrnoToStatus(error.value(), path);
   size_t taken = 0, newer = 0;
   for (const fs::directory_entry& entry : entries) {
-    if (!entry.is_regular_file(error)) continue;
+    if (!entry.is_regular_file(error) || IsBeingPacked(entry.path())) continue;
     const absl::StatusOr<Peek> peek = PeekHeader(entry.path());
     if (!peek.ok()) {
       recording->skipped.push_back(std::string(peek.status().message()));

@@ -40,6 +40,9 @@ uint64_t LastWriteRealtimeNs(const Recording& recording);
 // Where the launcher notes the ending, beside the traces.
 inline constexpr char kEndingFile[] = "ending.txt";
 
+// Behind the name of a trace whose packed form is being written.
+inline constexpr char kPackingSuffix[] = ".packing";
+
 absl::StatusOr<Recording> OpenRecording(const std::vector<std::string>& paths);
 
 // The runs that the paths are of, in the order of their start. Paths belong to one run (the ranks of a job,

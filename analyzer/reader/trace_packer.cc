@@ -32,7 +32,7 @@ namespace {
 // A file that is not there before it is whole.
 class NewFile {
  public:
-  explicit NewFile(const std::string& target) : target_(target), temporary_(target + ".packing") {}
+  explicit NewFile(const std::string& target) : target_(target), temporary_(target + kPackingSuffix) {}
   ~NewFile() {
     if (fd_ >= 0) close(fd_);
     if (!is_done_) unlink(temporary_.c_str());

@@ -86,6 +86,17 @@ TEST(RecordingTest, UnreadableFilesAreNamedBesideReadableOnes) {
                                               ::testing::HasSubstr("random.plt: named as a trace")));
 }
 
+TEST(RecordingTest, WhatAKilledPackLeftIsNoProcessOfItsOwn) {
+  const std::string directory = FreshDirectory("half_packed");
+  WriteTemporary("half_packed/a.plt", TraceFromText("header pid=7\n"));
+  WriteTemporary("half_packed/a.plt.packing", TraceFromText("header pid=7\n"));
+  WriteTemporary("half_packed/b.plt.packing", TraceFromText("header pid=8\n"));  // all that there is of it
+  const auto recording = OpenRecording({directory});
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  ASSERT_EQ(recording->traces.size(), 2u);
+  EXPECT_EQ(recording->traces[0].header.pid + recording->traces[1].header.pid, 15u);
+}
+
 TEST(RecordingTest, PathsOfOneTimeAreOneRun) {
   const auto write = [](const std::string& directory, const std::string& times) {
     FreshDirectory(directory);
