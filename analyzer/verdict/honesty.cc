@@ -96,10 +96,22 @@ AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& f
                      static_cast<double>(facts.steps));
     return result;
   }
+  // Where the process surely grows by more than the sites could hide, X is what the process could hide. As much as
+  // matters, or beside a site that is surely growing, it is no all-clear.
   const OverheadFact& process = facts.anonymous;
   const bool process_grows =
       process.growth == Growth::kGrowing && process.slope.low > result.detectable_bytes_per_step;
+  const bool is_material = process.late_gain > kUnexplainedMaterial * facts.anonymous_peak_bytes;
+  const bool site_grows = std::any_of(sites.begin(), sites.end(), [](const SiteFinding& site) {
+    return IsOpen(site.verdict) && SurelyGrows(site) &&
+           site.growth_bytes_per_step.value > site.verdict.evidence.floor_bytes_per_step;
+  });
+  const bool grows_on = process_grows && (is_material || site_grows);
   if (process_grows) {
+    result.detectable_bytes_per_step = process.slope.high;
+    result.limited_by.reset();
+  }
+  if (grows_on) {
     instead.rate_bytes_per_step =
         Estimate{process.slope.value, Interval{process.slope.low, process.slope.high}};
     result.instead =

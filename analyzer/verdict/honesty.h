@@ -37,9 +37,10 @@ struct SiteFinding {
 // A part of the process that is no site: how it moves, and how much it is now.
 struct OverheadFact {
   Growth growth = Growth::kFlat;
-  Slope slope;       // over the last two thirds
-  double bytes = 0;  // at the end
-  double rise = 0;   // from the begin to the end
+  Slope slope;           // over the last two thirds
+  double bytes = 0;      // at the end
+  double rise = 0;       // from the begin to the end
+  double late_gain = 0;  // of the last two thirds, by the slope
   bool known = false;
 };
 
@@ -47,6 +48,7 @@ struct OverheadFact {
 struct ProcessFacts {
   int64_t steps = 0;
   double reference_bytes = 0;
+  double anonymous_peak_bytes = 0;  // of it without files; the reference where that is not known
   bool counts_steps = true;  // false: parts of bytes or slices of time, on which nothing small is headlined
   OverheadFact gap;          // held by the allocator beyond what was ever live at once
   OverheadFact outside;      // resident beyond what the allocator holds: files, shared memory, drivers

@@ -18,6 +18,7 @@ using series::RunContext;
 // the end.
 struct LateSlope {
   Slope slope;
+  double gain = 0;  // bytes, in that part of the run
   bool grows = false;
 };
 
@@ -39,7 +40,7 @@ LateSlope LateSlopeOf(Values step, Values bytes, double material) {
     return late;
   }
   late.slope = RobustSlope(step.subspan(third), bytes.subspan(third));
-  const double gain = late.slope.value * (step.back() - step[third]);
+  const double gain = late.gain = late.slope.value * (step.back() - step[third]);
   const size_t last = LateBegin(step, 2.0 / 3);
   const Slope last_third = RobustSlope(step.subspan(last), bytes.subspan(last));
   const bool ending = last_third.high < kStillGrowingShare * late.slope.value;
@@ -55,6 +56,7 @@ OverheadFact FactOf(Values step, Values bytes, double material) {
   fact.slope = late.slope;
   fact.growth = late.grows ? Growth::kGrowing : Growth::kFlat;
   fact.bytes = bytes.back();
+  fact.late_gain = late.gain;
   const size_t edge = std::max<size_t>(1, step.size() / 20);
   fact.rise = Median(bytes.last(edge)) - Median(bytes.first(edge));
   return fact;
@@ -157,12 +159,14 @@ MeasuredProcess MeasureProcess(const ProcessSeries& process, const RunContext& r
     resident.push_back(process.rss[i]);
   }
   if (step.empty()) return measured;
+  // The files of large libraries are half of many processes and say nothing of how much a heap may creep.
+  facts.anonymous_peak_bytes = has_unexplained ? std::min(reference, Max(anonymous)) : reference;
   facts.gap = JudgedFact(step, beyond_peak, run);
   facts.outside = JudgedFact(step, outside, run);
-  facts.gap_rises = step.size() >= kMinRiseSamples &&
-                    FactOf(step, beyond_peak, kUnexplainedMaterial * reference).growth == Growth::kGrowing;
-  if (has_unexplained && step.size() >= kMinRiseSamples)
-    facts.anonymous = FactOf(step, anonymous, kUnexplainedMaterial * reference);
+  facts.gap_rises =
+      step.size() >= kMinRiseSamples &&
+      FactOf(step, beyond_peak, kUnexplainedMaterial * facts.anonymous_peak_bytes).growth == Growth::kGrowing;
+  if (has_unexplained && step.size() >= kMinRiseSamples) facts.anonymous = FactOf(step, anonymous, 0);
   if (has_unexplained) facts.unexplained = FactOf(step, unexplained, kUnexplainedMaterial * reference);
   facts.resident = FactOf(step, resident, 0);
   MeasureSlack(slack, facts.gap, reference, measured);

@@ -111,9 +111,11 @@ void AddGap(std::span<const SiteFinding> sites, const ProcessFacts& facts,
             std::vector<Candidate>& candidates) {
   const OverheadFact& gap = facts.gap;
   // What is not there now cannot be what grows: the highest live level has caught up with it.
-  const bool is_there = gap.bytes > kProcessMaterial * facts.reference_bytes && gap.slope.value > 0;
+  const bool is_there = gap.slope.value > 0 && gap.bytes > kProcessMaterial * facts.reference_bytes;
   const bool fragments = gap.growth == Growth::kGrowing && is_there;
-  if (!fragments && !(facts.gap_rises && is_there)) return;
+  const bool rises =
+      facts.gap_rises && gap.slope.value > 0 && gap.bytes > kProcessMaterial * facts.anonymous_peak_bytes;
+  if (!fragments && !rises) return;
   Verdict verdict = GrowingOverhead(VerdictKind::kFragmentation, gap.slope,
                                     "the allocator holds ever more than was live at once");
   verdict.evidence.slack_bytes = gap.bytes;

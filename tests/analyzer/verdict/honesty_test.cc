@@ -87,6 +87,9 @@ std::string Broken(const std::vector<SiteFinding>& sites, const MeasuredProcess&
   if (headline.kind == VerdictKind::kSteady && facts.anonymous.growth == Growth::kGrowing &&
       facts.anonymous.slope.low > promised)
     return "the process grows by more than was promised";
+  if (headline.kind == VerdictKind::kSteady && facts.anonymous.growth == Growth::kGrowing &&
+      promised == facts.anonymous.slope.high && facts.anonymous.late_gain > 0.01 * facts.anonymous_peak_bytes)
+    return "the process grows by what matters, and that is only a larger promise";
   if (is_all_clear && facts.steps < 40) return "an all-clear after too few steps";
   if (is_all_clear && !facts.not_covered.empty()) return "an all-clear over what was not recorded";
   for (const Component& component : said.components) {
@@ -172,6 +175,7 @@ OverheadFact AnyOverhead(Dice& dice) {
   fact.slope.high = fact.slope.value + half;
   fact.bytes = dice.Often(0.1) ? 0 : dice.Size(200 * kMiB);
   fact.rise = dice.Size(200 * kMiB);
+  fact.late_gain = dice.Size(200 * kMiB);
   return fact;
 }
 
@@ -179,6 +183,7 @@ MeasuredProcess AnyProcess(Dice& dice) {
   MeasuredProcess measured;
   measured.facts.steps = dice.Often(0.2) ? dice.Below(60) : 40 + dice.Below(1000);
   measured.facts.reference_bytes = kReference;
+  measured.facts.anonymous_peak_bytes = kReference * dice.Share();
   measured.facts.gap = AnyOverhead(dice);
   measured.facts.outside = AnyOverhead(dice);
   measured.facts.unexplained = AnyOverhead(dice);
@@ -346,6 +351,35 @@ TEST(HonestyTest, UnexplainedResidentMemoryForbidsTheAllClear) {
                                     .known = true};
   EXPECT_EQ(run.Headline().reason, Reason::kUnexplainedGrowth);
   EXPECT_THAT(run.Headline().sentence, HasSubstr("1.80 MiB/step"));
+}
+
+// Resident growth that no site shows makes the promise smaller; where it matters, or a site grows with it, there is none.
+TEST(HonestyTest, ThePromiseIsNoBetterThanTheProcess) {
+  MeasuredProcess measured;
+  measured.facts.steps = 300;
+  measured.facts.reference_bytes = kReference;
+  measured.facts.anonymous_peak_bytes = 0.4 * kReference;
+  measured.facts.anonymous = {.growth = Growth::kGrowing,
+                              .slope = {.value = 30 * 1024, .low = 20 * 1024, .high = 40 * 1024},
+                              .late_gain = 0.009 * 0.4 * kReference,
+                              .known = true};
+  SiteFinding site;
+  site.verdict.kind = VerdictKind::kSteady;
+  site.verdict.detectable_bytes_per_step = 5 * 1024;
+  const Verdict modest = DecideHeadline(std::vector<SiteFinding>{site}, measured).headline;
+  EXPECT_EQ(modest.kind, VerdictKind::kSteady);
+  EXPECT_EQ(modest.detectable_bytes_per_step, 40 * 1024);
+
+  SiteFinding growing;
+  growing.verdict.kind = VerdictKind::kInconclusive;
+  growing.growth_bytes_per_step = {4 * 1024, Interval{1024, 7 * 1024}};
+  const Verdict undecided = DecideHeadline(std::vector<SiteFinding>{site, growing}, measured).headline;
+  EXPECT_EQ(undecided.kind, VerdictKind::kInconclusive);
+
+  measured.facts.anonymous.late_gain = 0.011 * 0.4 * kReference;
+  const Verdict refused = DecideHeadline(std::vector<SiteFinding>{site}, measured).headline;
+  EXPECT_EQ(refused.kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(refused.reason, Reason::kUnexplainedGrowth);
 }
 
 TEST(HonestyTest, BlocksThatStayAreTheHeadlineAndTheirHolesTheMechanism) {

@@ -55,6 +55,26 @@ TEST(MeasuredProcessTest, ThreeSamplesAreTooFewToSayAnything) {
   EXPECT_FALSE(MeasureProcess(ProcessAt({10, 90, 180}, 0), RunOf(180)).facts.unexplained.known);
 }
 
+// Libraries of half a gigabyte are mapped; the heap of 100 MiB grows by 6 MiB in holes.
+TEST(MeasuredProcessTest, HolesAreComparedWithTheProcessWithoutItsFiles) {
+  series::ProcessSeries process;
+  for (int i = 1; i <= 20; ++i) {
+    process.step.push_back(9 * i);
+    process.held.push_back(100 * kMiB + 0.3 * i * kMiB);
+    process.rss.push_back(900 * kMiB + process.held.back());
+    process.live.push_back(90 * kMiB);
+    process.live_peak.push_back(95 * kMiB);
+    process.unexplained.push_back(0);
+  }
+  process.knows_untouched = true;
+  series::RunContext run = RunOf(180);
+  run.reference_bytes = 1000 * kMiB;
+  const ProcessFacts facts = MeasureProcess(process, run).facts;
+  EXPECT_NEAR(facts.anonymous_peak_bytes, 106 * kMiB, kMiB);
+  EXPECT_TRUE(facts.gap_rises);
+  EXPECT_EQ(facts.gap.growth, Growth::kFlat) << "it is no fragmentation worth a headline of its own";
+}
+
 TEST(MeasuredProcessTest, TheLatePartIsCountedInStepsHoweverTheSamplesLie) {
   // Most samples lie in the first steps, in which the allocator warms up by 1 MiB a step; then nothing moves.
   series::ProcessSeries process = ProcessAt({}, 0);
