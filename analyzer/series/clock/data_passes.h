@@ -35,6 +35,8 @@ struct EvaluationPass {
 struct DataPasses {
   std::vector<uint64_t> used_fetch_begins;  // of batches that trained
   std::vector<uint64_t> used_fetch_ends;
+  // Of these, the ends of those from the loader that makes the epochs; empty: all are.
+  std::vector<uint64_t> epoch_fetch_ends;
   std::vector<EpochEnd> epoch_ends;
   std::vector<EvaluationPass> evaluations;
   uint32_t batches_after_last_epoch = 0;

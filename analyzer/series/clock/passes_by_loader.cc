@@ -208,10 +208,27 @@ class LoaderPasses {
       // Fewest ends come first, none at all last; then most batches.
       return std::tuple(over == 0, over, ~batches);
     };
-    const auto best = std::min_element(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-      return rank(a.second) < rank(b.second);
-    });
-    return best == all.end() ? Series{} : best->second;
+    std::vector<Series> ranked;
+    for (auto& [key, series] : all) ranked.push_back(std::move(series));
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [&](const Series& a, const Series& b) { return rank(a) < rank(b); });
+    if (ranked.empty()) return {};
+    // A loader that is done before another one begins, or the other way round, is another phase of the training.
+    std::vector<Series> phases = {ranked.front()};
+    for (size_t i = 1; i < ranked.size(); ++i) {
+      const bool has_ended =
+          std::any_of(ranked[i].begin(), ranked[i].end(), [](const Pass* p) { return p->IsOver(); });
+      const bool is_beside = std::any_of(phases.begin(), phases.end(), [&](const Series& other) {
+        return ranked[i].front()->begin < other.back()->end() &&
+               other.front()->begin < ranked[i].back()->end();
+      });
+      if (has_ended && !is_beside) phases.push_back(ranked[i]);
+    }
+    std::sort(phases.begin(), phases.end(),
+              [](const Series& a, const Series& b) { return a.front()->begin < b.front()->begin; });
+    Series primary;
+    for (const Series& phase : phases) primary.insert(primary.end(), phase.begin(), phase.end());
+    return primary;
   }
 
   // How many batches the loop fetches before it trains the one before: 0 for a plain loop.
@@ -232,6 +249,15 @@ class LoaderPasses {
     return fetched > trained ? fetched - trained : 0;
   }
 
+  // When the next pass that trains begins, of whatever loader.
+  uint64_t NextTrainingPass(uint64_t after) const {
+    uint64_t next = end_time_ + 1;
+    for (const Pass& pass : passes_) {
+      if (pass.trains && pass.begin > after) next = std::min(next, pass.begin);
+    }
+    return next;
+  }
+
   // True when the run trained everything that its last pass fetched, as far as can be told.
   bool IsTrainedToTheEnd(const Series& series) const {
     const Pass& last = *series.back();
@@ -239,7 +265,7 @@ class LoaderPasses {
     size_t needed = SIZE_MAX;
     for (size_t k = 0; k + 1 < series.size(); ++k) {
       if (series[k]->is_stopped != last.is_stopped || !series[k]->IsOver()) continue;
-      needed = std::min(needed, TrainingsIn(series[k]->end(), series[k + 1]->begin));
+      needed = std::min(needed, TrainingsIn(series[k]->end(), NextTrainingPass(series[k]->end())));
     }
     if (needed == SIZE_MAX) {
       const size_t lead = LeadOf(last);
@@ -269,6 +295,9 @@ class LoaderPasses {
   void FindEpochs() {
     const Series series = Primary();
     if (series.empty()) return;
+    for (const Pass* pass : series) {
+      for (const size_t i : pass->fetches) found_.epoch_fetch_ends.push_back(events_.fetches[i].end);
+    }
     const Pass* full = nullptr;  // the loader that says most: of a whole pass where there is one
     for (size_t k = 0; k < series.size(); ++k) {
       const Pass& pass = *series[k];

@@ -13,7 +13,8 @@
 // is asked no more while the same optimizer goes on is replayed from memory (itertools.cycle): each so many
 // batches are one more pass.
 //
-// With several loaders in step, the epoch is the pass of the one that ran out least often, and at least once.
+// With several loaders in step or in turns, the epoch is the pass of the one that ran out least often, and at least once.
+// Loaders that are used one after the other are phases of the training, and the passes of each are epochs.
 //
 // Pure; n log n in the events.
 #ifndef PLATEAU_ANALYZER_SERIES_CLOCK_PASSES_BY_LOADER_H_

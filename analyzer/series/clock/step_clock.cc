@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "analyzer/series/clock/clock_sentence.h"
 #include "analyzer/series/clock/data_passes.h"
@@ -39,6 +41,19 @@ std::vector<uint64_t> EqualSlices(uint64_t begin, uint64_t end, uint64_t most) {
     ends.push_back(begin + length / slices * i + length % slices * i / slices);  // length * i may not fit
   }
   return ends;
+}
+
+// The length in which the middle one of all steps lies: of a few long epochs and many short ones that of the long ones,
+// where these hold most of the training.
+double UsualLength(std::vector<double> lengths) {
+  std::sort(lengths.begin(), lengths.end());
+  const double all = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+  double before = 0;
+  for (const double length : lengths) {
+    before += length;
+    if (2 * before >= all) return length;
+  }
+  return lengths.back();
 }
 
 }  // namespace
@@ -123,8 +138,9 @@ class StepClockBuilder {
       break;
     }
     if (steps == 0) return;
-    uint64_t fetches = 0;
-    for (size_t i = 0; i < steps; ++i) fetches += clock_.steps_[i].fetches;
+    const std::vector<uint64_t>& ends =
+        passes_.epoch_fetch_ends.empty() ? passes_.used_fetch_ends : passes_.epoch_fetch_ends;
+    uint64_t fetches = CountIn(ends, 0, clock_.steps_[steps - 1].end_time);
     fetches -= std::min<uint64_t>(fetches, passes_.batches_ahead);
     clock_.batches_per_step_ = static_cast<double>(fetches) / static_cast<double>(steps);
   }
@@ -177,9 +193,7 @@ class StepClockBuilder {
       clock_.steps_before_run_ = passes_.batches_before_run / clock_.batches_per_step_;
     }
     if (lengths.empty()) return;
-    std::nth_element(lengths.begin(), lengths.begin() + static_cast<ptrdiff_t>(lengths.size() / 2),
-                     lengths.end());
-    clock_.steps_per_epoch_ = lengths[lengths.size() / 2];
+    clock_.steps_per_epoch_ = UsualLength(std::move(lengths));
     clock_.steps_per_epoch_is_measured_ = true;
   }
 
@@ -355,11 +369,9 @@ void StepClock::FillRounds(const WorkClock& work) {
     last = end;
   }
   if (epochs_.empty()) return;
-  std::vector<uint32_t> lengths;
+  std::vector<double> lengths;
   for (const Epoch& epoch : epochs_) lengths.push_back(epoch.last_step - epoch.first_step + 1);
-  std::nth_element(lengths.begin(), lengths.begin() + static_cast<ptrdiff_t>(lengths.size() / 2),
-                   lengths.end());
-  steps_per_epoch_ = lengths[lengths.size() / 2];
+  steps_per_epoch_ = UsualLength(std::move(lengths));
   steps_per_epoch_is_measured_ = true;
   if (last < steps_.size()) {
     epochs_.push_back({last + 1, step_count(), 0, steps_[last].begin_time, steps_.back().end_time, false});

@@ -131,11 +131,46 @@ TEST(PassesByLoaderTest, AnEvaluationWithoutGradientsIsOneEvenIfTrainingFollows)
   EXPECT_EQ(clock.evaluations().size(), 1u);
 }
 
+TEST(PassesByLoaderTest, LoadersOfDifferentPhasesAllMakeEpochs) {
+  Text loop;
+  for (char iterator : {'p', 'q', 'r'}) {
+    loop.Describe(iterator, "loader batches=2 batch_size=2 examples=4");
+    const std::string one(1, iterator);
+    loop.Add(one + "bs" + one + "bs" + static_cast<char>(std::toupper(iterator)));
+  }
+  for (char iterator : {'u', 'v'}) {
+    loop.Describe(iterator, "loader batches=6 batch_size=2 examples=12");
+    for (int batch = 0; batch < 6; ++batch) loop.Add(std::string(1, iterator) + "bs");
+    loop.Add(std::string(1, static_cast<char>(std::toupper(iterator))));
+  }
+  const StepClock clock = loop.Clock();
+  EXPECT_EQ(clock.step_count(), 18u);
+  EXPECT_EQ(clock.complete_epochs(), 5u);
+  EXPECT_EQ(clock.steps_per_epoch(), 6) << "most of the training";
+}
+
+TEST(PassesByLoaderTest, LoadersInTurnsMakeOneEpochTogether) {
+  Text loop;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    loop.Describe('p', "loader batches=2 batch_size=2 examples=4");
+    loop.Add("pbspbsP");
+    loop.Describe('q', "loader batches=3 batch_size=2 examples=6");
+    loop.Add("qbsqbsqbsQ");
+  }
+  const StepClock clock = loop.Clock();
+  EXPECT_EQ(clock.complete_epochs(), 2u);
+  EXPECT_EQ(clock.steps_per_epoch(), 5);
+}
+
 TEST(PassesByLoaderTest, LoadersInStep) {
   EXPECT_EQ(ClockOfText("pqbspqbsP"
                         "uvbsuvbsU")
                 .complete_epochs(),
             2u);
+  EXPECT_EQ(ClockOfText("pqbspqbsP"
+                        "uvbsuvbsU")
+                .steps_per_epoch(),
+            2);
   EXPECT_TRUE(ClockOfText("pqbspqbsP"
                           "uvbsuvbsU")
                   .evaluations()
