@@ -69,6 +69,9 @@ SHAPES = {
     "policy_gradient.py": ("rl", "ok leak"), "vector_env.py": ("rl", "ok leak"), "jax_scan.py": ("jax", "ok leak"),
     "train_on_batch.py": ("keras", "ok leak"), "two_cells.py": ("notebook", "ok leak"),
     "workers.cc": ("c++", "ok leak last"), "nested.cc": ("c++", "ok leak cache"),
+    "csv_chunks.py": ("pandas", "ok leak sum"), "task_set.py": ("asyncio", "ok leak"), "selector_server.py": ("server", "ok leak last"),
+    "memoized.py": ("callback", "ok leak lru"), "polling.py": ("pauses", "ok leak last"), "pool_workers.py": ("pool", "ok leak last"),
+    "boosted_rounds.py": ("lightgbm", "ok leak best"), "parser.cc": ("c++", "ok leak names"),
 }
 TRUTH = {"ok": "steady", "leak": "grows"}
 for _name, (_kind, _arguments) in SHAPES.items():

@@ -41,7 +41,8 @@ class Module(pl.LightningModule):
 
     def validation_step(self, batch, index, dataloader_idx=0):
         if case == "killed_validation" and truth.counts["evaluations"] == 1 and index == 2:
-            truth.add("evaluations")  # it has begun
+            truth.add("evaluations")  # it has begun,
+            truth.add("epochs")  # and all batches of the epoch are trained: Lightning calls it over after the validation
             kill()
         self.loss_of(batch)
 
