@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "analyzer/base/whole_number.h"
 #include "analyzer/report/builder/device_facts.h"
 #include "analyzer/report/builder/holder_facts.h"
@@ -148,12 +149,22 @@ std::string WhoElseGrows(const std::vector<ProcessHeadline>& headlines, size_t c
   const ProcessHeadline& speaker = headlines[chosen];
   if (speaker.is_worker || speaker.site.empty() || !verdict::GrowsWithoutEnd(speaker.verdict.headline.kind))
     return "";
-  const auto alike = absl::c_count_if(headlines, [&speaker](const ProcessHeadline& p) {
-    return p.site == speaker.site && verdict::GrowsWithoutEnd(p.verdict.headline.kind);
-  });
+  const auto growth_of = [](const ProcessHeadline& p) {
+    const auto& rate = p.verdict.headline.rate_bytes_per_step;
+    return rate ? rate->value * static_cast<double>(p.steps.count) : 0;
+  };
+  int alike = 0;
+  double together = 0;
+  for (const ProcessHeadline& p : headlines) {
+    if (p.site != speaker.site || !verdict::GrowsWithoutEnd(p.verdict.headline.kind)) continue;
+    ++alike;
+    together += growth_of(p);
+  }
   if (alike < 2) return "";
-  return absl::StrCat(" ", alike, " of ", headlines.size(),
-                      " processes grow at this line; the rate is that of process ", speaker.header.pid, ".");
+  const double times = growth_of(speaker) > 0 ? together / growth_of(speaker) : 0;
+  const std::string all = times >= 1.1 ? absl::StrFormat(", together %.1f times as much", times) : "";
+  return absl::StrCat(" ", alike, " of ", headlines.size(), " processes grow at this line", all,
+                      "; the rate and the forecast are those of process ", speaker.header.pid, " alone.");
 }
 
 size_t TitleProcess(const std::vector<ProcessHeadline>& headlines, size_t chosen) {

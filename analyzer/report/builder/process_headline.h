@@ -56,8 +56,9 @@ std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t ch
 // An all-clear of the training process says what its workers keep all the same, if that is worth a word.
 void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessHeadline* chosen);
 
-// " 6 of 7 processes grow at this line; the rate is that of process 4251.": what a headline of growth must add where others
-// of the recording grow at the same line, as workers of a server do. Empty else.
+// " 6 of 7 processes grow at this line, together 5.8 times as much; the rate and the forecast are those of process 4251
+// alone.": what a headline of growth must add where others of the recording grow at the same line, as workers of a server
+// do. Empty else.
 std::string WhoElseGrows(const std::vector<ProcessHeadline>& headlines, size_t chosen);
 
 // The process whose command line is the title of the report. A launcher (a shell, `env`, a shim of pyenv, torchrun)

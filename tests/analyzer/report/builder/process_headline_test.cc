@@ -50,7 +50,14 @@ TEST(ProcessHeadlineTest, WorkersOfAServerThatGrowAtOneLineAreCounted) {
     server[i].site = "handle at serve.py:5";
     server[i].header.pid = static_cast<uint32_t>(100 + i);
   }
-  EXPECT_EQ(WhoElseGrows(server, 2), " 3 of 4 processes grow at this line; the rate is that of process 102.");
+  EXPECT_EQ(WhoElseGrows(server, 2),
+            " 3 of 4 processes grow at this line; the rate and the forecast are those of process 102 alone.");
+  for (size_t i = 1; i < server.size(); ++i)
+    server[i].verdict.headline.rate_bytes_per_step = verdict::Estimate{1000.0 * static_cast<double>(i), {}};
+  EXPECT_EQ(WhoElseGrows(server, 2),
+            " 3 of 4 processes grow at this line, together 3.0 times as much; the rate and the forecast are "
+            "those of "
+            "process 102 alone.");
   server[1].site = server[3].site = "log at serve.py:9";
   EXPECT_EQ(WhoElseGrows(server, 2), "");
   server[2].verdict.headline.kind = verdict::VerdictKind::kSteady;
