@@ -50,6 +50,7 @@ static_assert(std::is_trivially_copyable_v<Callback>);
 
 constinit std::atomic<RangeArming> arming{RangeArming::kNotTried};
 constinit std::atomic<bool> is_arming{false};
+constinit std::atomic<bool> is_unwanted{false};  // what is registered
 constexpr size_t kMaxCallbacks = 3;
 constinit uint64_t callbacks[kMaxCallbacks] = {};
 constinit size_t callback_count = 0;
@@ -120,9 +121,15 @@ void EndRange(const void* range, const void* frame) {
   }
 }
 
+void RemoveUnwanted();
+
 ReturnedNull OnUserStart(const void* range) {
   const int saved_errno = errno;
-  if (IsArmed()) BeginRange(range, plateau::HookFrame());
+  if (IsArmed()) {
+    BeginRange(range, plateau::HookFrame());
+  } else {
+    RemoveUnwanted();
+  }
   errno = saved_errno;
   return {};
 }
@@ -134,10 +141,16 @@ void OnUserEnd(const void* range, void*) {
 }
 
 ReturnedNull OnBackwardStart(const void*) {
+  if (!IsArmed()) [[unlikely]] {
+    const int saved_errno = errno;
+    RemoveUnwanted();
+    errno = saved_errno;
+    return {};
+  }
   if (is_backward_hooked.load(std::memory_order_relaxed) || in_backward.load(std::memory_order_relaxed))
     return {};
   const int saved_errno = errno;
-  if (IsArmed() && !in_backward.exchange(true)) {
+  if (!in_backward.exchange(true)) {
     RecordMark(MarkKind::kBackwardBegin, MarkSource::kRecordFunction, 0, {});
   }
   errno = saved_errno;
@@ -159,6 +172,19 @@ void OnFunctionEnd(const void*, void*) {
 
 void OnNothing(const void*, void*) {}
 
+// In a callback, where torch holds no lock.
+void RemoveUnwanted() {
+  if (!is_unwanted.load(std::memory_order_relaxed)) return;
+  if (is_arming.exchange(true, std::memory_order_acquire)) return;
+  if (is_unwanted.exchange(false)) {
+    using Remove = void(uint64_t);
+    auto* remove = reinterpret_cast<Remove*>(FindInLibrary(kLibrary, kRemoveCallback));
+    HookGuard guard;  // torch's list of callbacks is not the program's memory
+    while (remove != nullptr && callback_count > 0) remove(callbacks[--callback_count]);
+  }
+  is_arming.store(false, std::memory_order_release);
+}
+
 RangeArming Register(bool op_names) {
   if (!IsLibraryLoaded(kLibrary)) return RangeArming::kNoTorch;
   auto* add = reinterpret_cast<uint64_t (*)(Callback)>(FindInLibrary(kLibrary, kAddCallback));
@@ -167,6 +193,7 @@ RangeArming Register(bool op_names) {
   if (FindInLibrary(kLibrary, kLayoutGuard) == nullptr) return RangeArming::kOldLayout;
   are_gradients_on = reinterpret_cast<GradModeFunction*>(FindInLibrary(kCoreLibrary, kGradMode));
 
+  is_unwanted.store(false);
   if (callback_count > 0) return RangeArming::kArmed;  // still there from a recording before
   HookGuard guard;  // torch's list of callbacks is not the program's memory
   Callback callback{};
@@ -201,12 +228,7 @@ RangeArming ArmRecordFunction(bool op_names) {
 
 void DisarmRecordFunction() {
   RangeArming armed = RangeArming::kArmed;
-  if (!arming.compare_exchange_strong(armed, RangeArming::kNotTried)) return;
-  using Remove = void(uint64_t);
-  auto* remove = reinterpret_cast<Remove*>(FindInLibrary(kLibrary, kRemoveCallback));
-  if (remove == nullptr) return;
-  HookGuard guard;
-  while (callback_count > 0) remove(callbacks[--callback_count]);
+  if (arming.compare_exchange_strong(armed, RangeArming::kNotTried)) is_unwanted.store(true);
 }
 
 RangeArming RecordFunctionState() { return arming.load(std::memory_order_acquire); }

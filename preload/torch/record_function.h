@@ -8,8 +8,12 @@
 //
 // Each scope has callbacks of its own, because the scope of a range is an inline field we do not read.
 //
-// Arming: any thread, any number of times; one wins. Callbacks: any thread; they record marks and never call
-// torch except RecordFunction::name(). Allocates: never itself. Throws: never. errno: as it was.
+// Torch copies its callbacks under a mutex, and allocates meanwhile. Whoever registers or removes one from inside such an
+// allocation waits for himself for ever. So both happen only where torch is known to hold no lock: in a hook that torch
+// calls as a function of its own (a tensor, an optimizer's method, a backward pass), and in the callbacks.
+//
+// Arming: any thread, any number of times; one wins. Callbacks: any thread; they record marks and call
+// RecordFunction::name(), and removeCallback() when nobody wants them any more. Allocates: never itself. Throws: never. errno: as it was.
 #ifndef PLATEAU_PRELOAD_TORCH_RECORD_FUNCTION_H_
 #define PLATEAU_PRELOAD_TORCH_RECORD_FUNCTION_H_
 
@@ -26,13 +30,13 @@ enum class RangeArming : uint8_t {
   kDisarmed,  // armed, then a range had no readable name
 };
 
-// Registers the callbacks once libtorch_cpu is loaded. Cheap when it is already decided.
+// Registers the callbacks once libtorch_cpu is loaded. Cheap when it is already decided. Never from a hook of malloc or a tick.
 RangeArming ArmRecordFunction(bool op_names);
 
 RangeArming RecordFunctionState();
 
-// Takes the callbacks out of torch; ArmRecordFunction() puts them back. A torch that does not export the function for
-// that keeps them, and they do nothing.
+// The callbacks do nothing from here on, and the next one that is called takes all of them out of torch; ArmRecordFunction()
+// puts them back. A torch that does not export the function for that keeps them. From anywhere.
 void DisarmRecordFunction();
 
 // The Engine::execute hook reports the backward passes: the per-node callback is not needed.

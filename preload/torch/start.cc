@@ -66,6 +66,7 @@ class Line {
 const char* DescribeRanges(RangeArming arming) {
   switch (arming) {
     case RangeArming::kNotTried:
+      return "ranges not armed: torch was not called";
     case RangeArming::kNoTorch:
       return "ranges not armed: libtorch_cpu is not loaded";
     case RangeArming::kNoFunction:
@@ -144,7 +145,8 @@ void StartTorch(TorchOptions options) {
   with_op_names = options.op_names;
   sampled_blocks = options.recorded;
   torch_is_on.store(true, std::memory_order_release);
-  TryArm();
+  // In a program that runs this may be an allocation of torch's own, under its lock. The first tensor or method arms.
+  if (!g_opened_late) TryArm();
 }
 
 namespace {
@@ -161,6 +163,8 @@ void OnForkChild() {
 }
 
 void OnDetach() {
+  if (TorchIsOn() && RecordFunctionState() == RangeArming::kNotTried && IsLibraryLoaded("libtorch_cpu.so"))
+    RecordTorchStatus();
   torch_is_on.store(false, std::memory_order_relaxed);
   torch_is_decided.store(false, std::memory_order_relaxed);
   internal::recorded_blocks.store(nullptr, std::memory_order_relaxed);

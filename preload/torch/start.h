@@ -2,8 +2,8 @@
 //
 // Nothing here needs torch: a program without it pays one look at the list of loaded objects at start-up. A
 // C++ program has libtorch mapped when the constructor runs and is armed there. Python loads it later; the
-// part is then armed by the first tensor (the CPU reporter hook), by the first hooked method, or by the
-// recorder's once-a-second tick, whichever comes first. libplateau.so wraps neither dlopen nor dlsym.
+// part is then armed by the first tensor (the CPU reporter hook) or by the first hooked method, whichever comes
+// first, and so it is in a program that was attached to. libplateau.so wraps neither dlopen nor dlsym.
 //
 // A status line goes into the trace as RecordInfo("torch", ...), again whenever it changes; the last one counts:
 //   ranges armed: steps, zero_grad and DataLoader fetches from RecordFunction; C++ methods: 10 of 13 ...

@@ -135,7 +135,6 @@ ANALYZER = {
     "report/rank_report": ("tests/analyzer/report/builder/rank_reports_test.cc", DATA),
     "cli/attach/attach_run": ("tests/e2e/attach_test.py", "attaches to a program"),
     "cli/attach/attached_recording": ("tests/e2e/attach_test.py", "needs a program that was attached to"),
-    "cli/attach/blob": ("tests/e2e/attach_test.py", "runs inside a program that was attached to"),
     "cli/attach/injector": ("tests/e2e/attach_test.py", "attaches to a program"),
     "cli/attach/stopped_threads": ("tests/e2e/attach_test.py", "stops a program"),
     "cli/attach/suitability": ("tests/e2e/attach_test.py", "looks at programs of many kinds"),

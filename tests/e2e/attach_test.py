@@ -176,12 +176,28 @@ def check_children_of_one_that_waits(folder):
         program.end()
 
 
+def check_lock_of_torch(folder):
+    """A program whose only allocations are made under the lock of torch's callbacks: neither attach nor detach takes that lock there."""
+    driver, library = BUILD / "tests/fake_torch_driver", BUILD / "tests/fake_torch/GOOD/libtorch_cpu.so"
+    for round in range(2):
+        with Program(driver, library, "run") as program:
+            assert program.process.stdout.readline().startswith("pid ")
+            for again in range(2):
+                recording = folder / f"torch{round}{again}"
+                plateau("attach", program.pid, "--exact", "-o", recording)
+                time.sleep(1.5)
+                plateau("detach", program.pid)
+                assert "ranges armed" in report_json(recording)["recording"]["levels"]["torch"]
+            time.sleep(0.2)
+            assert program.say("end") == "0 callbacks"
+
+
 def check_refusals(folder):
     assert "no such process" in plateau("attach", 4194304 - 3, code=3)
     with Program("sleep", "60") as sleeper:
         time.sleep(0.2)
         said = plateau("attach", sleeper.pid, "--wait", "0.5s", "-o", folder / "idle", code=5)
-        assert "no thread allocated" in said and "nothing was changed" in said, said
+        assert "no thread allocated" in said and "it had 0.00 s of processor time" in said and "nothing was changed" in said, said
         assert not (folder / "idle").exists()
         os.kill(sleeper.pid, signal.SIGSTOP)
         while " T " not in pathlib.Path(f"/proc/{sleeper.pid}/stat").read_text():
@@ -298,7 +314,8 @@ def main():
             if "cannot be attached" in plateau("doctor", "--pid", program.pid, code=0 if os.geteuid() == 0 else 1):
                 sys.exit(77)
             program.end()
-        for check in (check_there_and_back, check_python, check_end_by_itself, check_steps, check_children, check_children_of_one_that_waits, check_refusals, check_same_user, check_container,
+        for check in (check_there_and_back, check_python, check_end_by_itself, check_steps, check_children, check_children_of_one_that_waits, check_lock_of_torch,
+                      check_refusals, check_same_user, check_container,
                       check_killed_injector):
             begin = time.time()
             check(folder)

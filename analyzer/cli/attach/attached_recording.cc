@@ -136,6 +136,7 @@ absl::Status Detach(const TargetProcess& target, const std::string& trace, int w
   if (!is_written) return absl::ErrnoToStatus(errno, trace);
   trace::FileHeader header;
   TargetProcess again(target.pid());
+  const double processor_seconds = target.ProcessorSeconds();
   const uint64_t begin_ns = NowNs();
   for (int polls = 0; NowNs() - begin_ns < static_cast<uint64_t>(wait_ms) * 1'000'000u; ++polls) {
     if (StateOf(trace) == trace::AttachState::kDetached) return absl::OkStatus();
@@ -144,8 +145,10 @@ absl::Status Detach(const TargetProcess& target, const std::string& trace, int w
     usleep(2000);
   }
   return absl::DeadlineExceededError(
-      absl::StrCat("it has not allocated for ", wait_ms / 1000,
-                   " s, so it is still attached; it lets go with its next allocation"));
+      absl::StrFormat("it has not allocated for %d s, in which it had %.2f s of processor time, so it is "
+                      "still attached; it lets go "
+                      "with its next allocation",
+                      wait_ms / 1000, target.ProcessorSeconds() - processor_seconds));
 }
 
 std::vector<pid_t> ProcessTree(pid_t pid, bool with_children) {

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/cli/attach/blob.h"
 #include "analyzer/cli/attach/import_words.h"
@@ -288,6 +289,7 @@ class Injector {
 
   absl::Status Wait() {
     const uint64_t begin_ns = NowNs();
+    processor_seconds_ = target_.ProcessorSeconds();
     const uint64_t wait_ns = static_cast<uint64_t>(options_.wait_ms) * 1'000'000u;
     uint64_t next_look_ns = begin_ns + 10'000'000;
     for (;;) {
@@ -340,9 +342,12 @@ class Injector {
   absl::Status OutOfTime(uint32_t progress) {
     if (progress == kBlobLoading)
       return absl::AbortedError("the library is being opened and that takes long; it goes on by itself");
+    // A program that waits for a processor looks the same as one that has nothing to do.
     return absl::DeadlineExceededError(
-        absl::StrCat("no thread allocated within ", options_.wait_ms / 1000,
-                     " s; nothing was changed. A program that does not allocate has nothing to record"));
+        absl::StrFormat("no thread allocated within %d s, in which it had %.2f s of processor time; nothing "
+                        "was changed. A program "
+                        "that does not allocate has nothing to record",
+                        options_.wait_ms / 1000, target_.ProcessorSeconds() - processor_seconds_));
   }
 
   absl::Status Loaded(const BlobState& state) {
@@ -401,6 +406,7 @@ class Injector {
   const TargetModule* library_ = nullptr;
   std::vector<ImportWord> words_;
   Injection result_;
+  double processor_seconds_ = 0;  // of the target, when the waiting began
 };
 
 }  // namespace

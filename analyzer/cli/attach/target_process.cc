@@ -63,14 +63,20 @@ std::string TargetProcess::Name() const {
   return name.empty() ? Status("Name") : name;
 }
 
-uint64_t TargetProcess::StartTicks() const {
+uint64_t TargetProcess::StatField(size_t number) const {
   const std::string text = WholeFile(Proc("stat"));
-  const size_t name_end = text.rfind(')');
+  const size_t name_end = text.rfind(')');  // field 2 ends; it may have anything in it
   if (name_end == std::string::npos) return 0;
   const std::vector<std::string> fields = absl::StrSplit(text.substr(name_end + 1), ' ', absl::SkipEmpty());
-  uint64_t ticks = 0;
-  constexpr size_t kStartTime = 22 - 3;
-  return fields.size() > kStartTime && absl::SimpleAtoi(fields[kStartTime], &ticks) ? ticks : 0;
+  uint64_t value = 0;
+  const size_t at = number - 3;
+  return fields.size() > at && absl::SimpleAtoi(fields[at], &value) ? value : 0;
+}
+
+uint64_t TargetProcess::StartTicks() const { return StatField(22); }
+
+double TargetProcess::ProcessorSeconds() const {
+  return static_cast<double>(StatField(14) + StatField(15)) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 std::vector<MapsLine> TargetProcess::Maps() const {

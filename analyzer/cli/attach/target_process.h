@@ -40,6 +40,8 @@ class TargetProcess {
   std::string Name() const;  // its command, as people know it: "python3 train.py"
   // Field 22 of /proc/PID/stat; 0 when there is no such process.
   uint64_t StartTicks() const;
+  // What all of its threads had so far, in its own code and in the kernel.
+  double ProcessorSeconds() const;
   std::vector<MapsLine> Maps() const;
   std::vector<pid_t> Threads() const;
   std::vector<pid_t> Children() const;
@@ -59,6 +61,8 @@ class TargetProcess {
   uint64_t Auxiliary(uint64_t type) const;
 
  private:
+  uint64_t StatField(size_t number) const;  // of /proc/PID/stat, from 1; 0 when there is none
+
   pid_t pid_;
   int memory_ = -1;
 };

@@ -4,7 +4,8 @@
     tests/field/attach/cycles.py [--tree DIR] [--cycles N] [--no-stop] [--kill N] SUBJECT...
 
 SUBJECT is `cpp` (threads, all functions of malloc, dlopen and dlclose, exceptions, fork), the path of a Python interpreter (threads and a loop of small
-objects), `torch:INTERPRETER` (training with two DataLoader workers), or `redis` (redis-server under redis-benchmark). --tree is an installed tree or a build
+objects), `torch:INTERPRETER` (training with two DataLoader workers), `redis` (redis-server under redis-benchmark), or `postgres` (a server's process under
+pgbench; as root). --tree is an installed tree or a build
 folder. --kill kills N injectors at random moments first. One line a subject; the exit code is 1 when anything went wrong.
 """
 import argparse
@@ -143,9 +144,31 @@ if __name__ == "__main__":
 """
 
 
+def start_postgres(folder):
+    """The server, the load, and the process that serves it."""
+    programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+    data, port, options = folder / "data", str(20000 + random.randrange(20000)), dict(user="postgres", cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    data.mkdir()
+    shutil.chown(data, "postgres", "postgres")
+    subprocess.run([programs / "initdb", "-D", data, "-A", "trust"], check=True, **options)
+    server = subprocess.Popen([programs / "postgres", "-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1", "-k", data], **options)
+    where = ["-h", "127.0.0.1", "-p", port]
+    while subprocess.run([programs / "pg_isready", *where], **options).returncode:
+        time.sleep(0.2)
+    subprocess.run([programs / "pgbench", *where, "-i", "-q", "postgres"], check=True, **options)
+    load = subprocess.Popen([programs / "pgbench", *where, "-c", "2", "-T", "100000", "postgres"], **options)
+    ask = lambda text: subprocess.run([programs / "psql", *where, "-Atc", text, "postgres"], user="postgres", cwd="/", capture_output=True, text=True).stdout.split()
+    while len(served := ask("select pid from pg_stat_activity where application_name = 'pgbench'")) < 2:
+        time.sleep(0.2)
+    return server, load, int(served[0]), ask
+
+
 class Subject:
     def __init__(self, name, folder):
         self.name, self.load = name, None
+        if name == "postgres":
+            self.process, self.load, self.pid, self.ask = start_postgres(folder)
+            return
         if name == "cpp":
             source = folder / "cpp.cc"
             source.write_text(CPP)
@@ -166,7 +189,11 @@ class Subject:
         else:
             while "ready" not in (line := self.process.stdout.readline()):
                 assert line, "the subject ended"
+        self.pid = self.process.pid
         time.sleep(0.5)
+
+    def is_alive(self):
+        return self.process.poll() is None and pathlib.Path(f"/proc/{self.pid}").exists()
 
     def end(self):
         """None when it went on as ever."""
@@ -177,6 +204,11 @@ class Subject:
             self.load.wait()
         if self.process.poll() is not None:
             return f"it ended with {self.process.returncode}"
+        if self.name == "postgres":
+            sums = self.ask("select (select sum(abalance) from pgbench_accounts) - (select sum(bbalance) from pgbench_branches)")
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(60)
+            return None if sums == ["0"] and self.process.returncode == 0 else f"the books do not balance: {sums}, exit {self.process.returncode}"
         self.process.send_signal(signal.SIGTERM)
         try:
             out = self.process.communicate(timeout=60)[0]
@@ -204,7 +236,7 @@ def look(pid):
 def cycles(name, options, folder):
     plateau = options.tree / "bin/plateau"
     subject = Subject(name, folder)
-    pid, wrong, stops, totals, done, killed = str(subject.process.pid), [], [], [], 0, 0
+    pid, wrong, stops, totals, done, killed = str(subject.pid), [], [], [], 0, 0
     attach = [plateau, "attach", pid, *(["--no-stop"] if options.no_stop else [])]
     for i in range(options.kill):
         injector = subprocess.Popen([*attach, "-o", folder / f"killed{i}"], stderr=subprocess.DEVNULL)
@@ -214,11 +246,11 @@ def cycles(name, options, folder):
         injector.wait()
         subprocess.run([plateau, "detach", pid, "--wait", "5s"], stderr=subprocess.DEVNULL)
         shutil.rmtree(folder / f"killed{i}", ignore_errors=True)
-        if subject.process.poll() is not None:
+        if not subject.is_alive():
             break
     time.sleep(0.3)
     for i in range(options.cycles):
-        if subject.process.poll() is not None:
+        if not subject.is_alive():
             break
         recording = folder / f"rec{i}"
         said = subprocess.run([*attach, "-o", recording], capture_output=True, text=True)
@@ -265,6 +297,7 @@ def main():
     wrong = 0
     for name in options.subjects:
         with tempfile.TemporaryDirectory(prefix="plateau-attach-") as folder:
+            os.chmod(folder, 0o755)  # the subject may be another user's
             wrong += cycles(name, options, pathlib.Path(folder))
     return 1 if wrong else 0
 

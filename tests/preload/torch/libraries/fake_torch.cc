@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #ifdef FAKE_EMPTY
@@ -34,9 +36,20 @@ struct RecordFunctionCallback {
 
 enum class RecordScope : uint8_t { kUser = 7 };
 
-std::vector<RecordFunctionCallback>& Callbacks() {
-  static auto* callbacks = new std::vector<RecordFunctionCallback>;
+// As torch does it: a copy is made under the lock, and allocates meanwhile.
+using Handled = std::pair<uint64_t, RecordFunctionCallback>;
+std::mutex g_lock;
+uint64_t g_last = 0;
+std::vector<Handled>& Callbacks() {
+  static auto* callbacks = new std::vector<Handled>;
   return *callbacks;
+}
+std::vector<Handled> Snapshot() {
+  const std::lock_guard lock(g_lock);
+  std::vector<Handled> copy;
+  copy.reserve(Callbacks().size() + 1);
+  copy = Callbacks();
+  return copy;
 }
 
 #ifndef FAKE_MISSING
@@ -45,8 +58,13 @@ uint64_t addGlobalCallback(RecordFunctionCallback callback) {
   fprintf(stderr, "registered with a layout that does not fit\n");
   abort();
 #endif
-  Callbacks().push_back(callback);
-  return Callbacks().size();
+  const std::lock_guard lock(g_lock);
+  Callbacks().emplace_back(++g_last, callback);
+  return g_last;
+}
+void removeCallback(uint64_t handle) {
+  const std::lock_guard lock(g_lock);
+  std::erase_if(Callbacks(), [handle](const Handled& callback) { return callback.first == handle; });
 }
 #endif
 
@@ -80,20 +98,34 @@ extern "C" void* SGD_STEP(void* result, void* self, void*) {
 namespace {
 
 void RunRange(int scope, const char* name) {
+  constexpr size_t kMost = 8;
   const at::RecordFunction range{name};
-  std::vector<void*> contexts;
-  for (const auto& callback : at::Callbacks()) {
-    void* context = &context;
-    if (callback.scopes[scope] && callback.start(&context, &range) != &context) abort();
-    contexts.push_back(context);
+  const std::vector<at::Handled> callbacks = at::Snapshot();
+  void* contexts[kMost];
+  for (size_t i = 0; i < callbacks.size() && i < kMost; ++i) {
+    const at::RecordFunctionCallback& callback = callbacks[i].second;
+    if (callback.scopes[scope] && callback.start(&contexts[i], &range) != &contexts[i]) abort();
   }
-  for (size_t i = 0; i < contexts.size(); ++i) {
-    const auto& callback = at::Callbacks()[i];
+  for (size_t i = 0; i < callbacks.size() && i < kMost; ++i) {
+    const at::RecordFunctionCallback& callback = callbacks[i].second;
     if (callback.scopes[scope]) callback.end(&range, contexts[i]);
   }
 }
 
 }  // namespace
+
+// Tensors and ranges until `is_over` says so. Nothing is allocated but the copies under the lock. Returns how many callbacks
+// are left.
+extern "C" size_t fake_torch_run(bool (*is_over)()) {
+  c10::ProfiledCPUMemoryReporter reporter;
+  char storage[64];
+  while (!is_over()) {
+    reporter.New(storage, sizeof(storage));
+    RunRange(7, "a range of the user");
+    reporter.Delete(storage);
+  }
+  return at::Callbacks().size();
+}
 
 // What the driver calls after dlopen(): a tensor, three steps, a C++ step that works and one that throws.
 extern "C" int fake_torch_train() {
