@@ -21,7 +21,8 @@ constexpr size_t kMaxOptions = 64;
 constexpr int kLooksAfterNews = 40;
 
 constinit std::atomic<bool> g_is_leading{false};  // hooks are in the program
-constinit std::atomic<bool> g_is_looking{false};
+// A thread leads words, to hooks or back: a look that ended after a detach would leave hooks behind for good.
+constinit std::atomic<bool> g_is_at_work{false};
 constinit unsigned long long g_seen_adds = 0;
 constinit int g_looks_left = 0;
 constinit PatchResult g_result = {};
@@ -49,7 +50,6 @@ void Look(uint64_t blob_begin, uint64_t blob_end) {
 }
 
 void LookForNews() {
-  if (g_is_looking.exchange(true, std::memory_order_acquire)) return;
   if (TookModuleNews()) g_looks_left = kLooksAfterNews;
   if (ModulesLoadedSoFar() != g_seen_adds) {
     Look(0, 0);
@@ -57,7 +57,6 @@ void LookForNews() {
     --g_looks_left;
   }
   if (g_looks_left > 0) AskForTick();
-  g_is_looking.store(false, std::memory_order_release);
 }
 
 bool IsOver() {
@@ -72,18 +71,27 @@ void SayInHeader() {
   SetStateInHeader(trace::AttachState::kAttached);
 }
 
-void OnTick() {
-  if (!g_is_leading.load(std::memory_order_acquire)) return;
-  if (StateInHeader() == trace::AttachState::kFromStart) SayInHeader();
-  if (!IsOver()) return LookForNews();
-  if (!g_is_leading.exchange(false, std::memory_order_acq_rel)) return;
+void Leave() {
+  g_is_leading.store(false, std::memory_order_release);
   StopLate(t_thread);
   SetStateInHeader(trace::AttachState::kDetached);
 }
 
+void OnTick() {
+  if (!g_is_leading.load(std::memory_order_acquire)) return;
+  if (StateInHeader() == trace::AttachState::kFromStart) SayInHeader();
+  const bool is_over = IsOver();
+  if (g_is_at_work.exchange(true, std::memory_order_acquire)) {
+    if (is_over) AskForTick();
+    return;
+  }
+  if (g_is_leading.load(std::memory_order_relaxed)) is_over ? Leave() : LookForNews();
+  g_is_at_work.store(false, std::memory_order_release);
+}
+
 // A child has the words of its parent, and a trace of its own, in which it says so on its first tick.
 void OnForkInChild() {
-  g_is_looking.store(false, std::memory_order_relaxed);
+  g_is_at_work.store(false, std::memory_order_relaxed);
   g_end_after_steps = 0;
 }
 

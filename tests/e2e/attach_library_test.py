@@ -98,33 +98,57 @@ def check_mode(folder, mode):
     target.end()
 
 
+def words_into_library(pid):
+    maps = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+    ranges = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in maps]
+    library = [span for span, line in zip(ranges, maps) if line.endswith("libplateau_attach.so")]
+    low, high = library[0][0], library[-1][1]
+    count = 0
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        for (begin, end), line in zip(ranges, maps):
+            if not line.split()[-1].startswith("/") or "libplateau_attach" in line or ".plt" in line or " r" not in line or "x" in line.split()[1]:
+                continue
+            memory.seek(begin)
+            for (value,) in struct.iter_unpack("<Q", memory.read(end - begin)):
+                count += low <= value < high
+    return count
+
+
+def expect_no_words(target, words):
+    # What the C library itself keeps: the fork handler, the destructor of a thread's key, the entry in the loader's lists.
+    left = words_into_library(target.process.pid)
+    assert left < words / 2, f"{left} words lead into the library after the detach, {words} did before"
+
+
 def check_no_word_is_left(folder):
     """After a detach the process's own words hold what they held: nothing of the library is called any more."""
     target = Target()
     target.say("churn 10")  # binds the program's words
-
-    def words_into_library():
-        maps = pathlib.Path(f"/proc/{target.process.pid}/maps").read_text().splitlines()
-        ranges = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in maps]
-        library = [span for span, line in zip(ranges, maps) if line.endswith("libplateau_attach.so")]
-        low, high = library[0][0], library[-1][1]
-        count = 0
-        with open(f"/proc/{target.process.pid}/mem", "rb") as memory:
-            for (begin, end), line in zip(ranges, maps):
-                if not line.split()[-1].startswith("/") or "libplateau_attach" in line or ".plt" in line or " r" not in line or "x" in line.split()[1]:
-                    continue
-                memory.seek(begin)
-                for (value,) in struct.iter_unpack("<Q", memory.read(end - begin)):
-                    count += low <= value < high
-        return count
-
     recording = folder / "words"
     words = target.attach(recording, "default")["words"]
-    assert words_into_library() >= words
+    assert words_into_library(target.process.pid) >= words
     target.detach(recording)
-    # What the C library itself keeps: the fork handler, the destructor of a thread's key, the entry in the loader's lists.
-    left = words_into_library()
-    assert left < words / 2, f"{left} words lead into the library after the detach, {words} did before"
+    expect_no_words(target, words)
+    target.end()
+
+
+def check_look_and_detach(folder):
+    """A thread that looks at a new module while another detaches leaves no hook behind, and one can attach again."""
+    target = Target()
+    target.say("threads 3")
+    recording = folder / "look"
+    words = target.attach(recording, "exact")["words"]
+    target.say("slow 100")  # a look takes some three seconds then
+    target.say(f"open {KEEPER}")
+    time.sleep(2)  # a tick comes once a second
+    target.say("mark")  # a tick of this thread
+    target.detach(recording)
+    time.sleep(4)
+    expect_no_words(target, words)
+    target.say("slow 0")
+    assert target.attach(folder / "again", "exact")["words"] >= words
+    target.detach(folder / "again")
+    target.say("quiet")
     target.end()
 
 
@@ -143,6 +167,7 @@ def main():
         check_mode(folder, "exact")
         check_mode(folder, "default")
         check_no_word_is_left(folder)
+        check_look_and_detach(folder)
 
 
 main()

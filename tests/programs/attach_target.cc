@@ -9,9 +9,10 @@
 //   fork             a child that keeps 10 blocks of 30003 bytes and ends
 //   threads N        N threads that churn until "quiet"
 //   mark             plateau_mark_step(), when there is one
-//   slots            where this program's own malloc and free lead to
+//   slow N           walks over the modules, by whomever, begin N milliseconds late from here on
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ std::vector<void*> g_libraries;
 std::vector<std::thread> g_threads;
 std::atomic<bool> g_quiet{false};
 std::atomic<int> g_bad{0};
+std::atomic<useconds_t> g_late_us{0};
 
 [[gnu::noinline]] void* Keep(size_t bytes) {
   void* p = malloc(bytes);
@@ -131,6 +133,8 @@ void Do(char* line) {
     for (std::thread& thread : g_threads) thread.join();
     g_threads.clear();
     g_quiet = false;
+  } else if (command == "slow") {
+    g_late_us = static_cast<useconds_t>(count * 1000);
   } else if (command == "mark") {
     if (plateau_mark_step != nullptr) plateau_mark_step("");
   }
@@ -138,6 +142,13 @@ void Do(char* line) {
 }
 
 }  // namespace
+
+// The program's definition comes before libc's for every library.
+extern "C" int dl_iterate_phdr(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
+  static auto* const real = reinterpret_cast<decltype(&dl_iterate_phdr)>(dlsym(RTLD_NEXT, "dl_iterate_phdr"));
+  if (g_late_us > 0) usleep(g_late_us);
+  return real(visit, data);
+}
 
 int main() {
   setvbuf(stdout, nullptr, _IOLBF, 1024);
