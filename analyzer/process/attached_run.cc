@@ -13,12 +13,18 @@ using verdict::VerdictKind;
 
 constexpr double kNearShare = 0.1;  // of a pass
 constexpr double kNearSteps = 2;
-constexpr double kTicksPerSecond = 100;  // of /proc/PID/stat, on every architecture of ours
+constexpr double kMissedShare = 0.001;  // of the events, in frees that were only implied
+constexpr uint64_t kFewMissed = 3;
 
 // What the allocator has in use beyond the blocks that were born since the attach.
 double OlderHeap(const ProcessTrace& trace, const std::vector<series::LedgerSample>& samples, size_t i) {
   const double free = LedgerValue(trace.definitions.ledger[i], LedgerField::kAllocatorFreeBytes);
   return std::max(0.0, samples[i].allocator_held - free - samples[i].live);
+}
+
+bool IsGrowth(VerdictKind kind) {
+  return kind == VerdictKind::kLeak || kind == VerdictKind::kSlowLeak || kind == VerdictKind::kStaircase ||
+         kind == VerdictKind::kUnboundedGrowth;
 }
 
 std::vector<double> PassEnds(const series::StepClock& clock) {
@@ -32,32 +38,33 @@ std::vector<double> PassEnds(const series::StepClock& clock) {
 }  // namespace
 
 bool IsAttached(const ProcessTrace& trace) {
+  if (trace.definitions.attach) return true;
+  // The record may have been lost with its block; the header of a forked child is that of an attached process too.
   return trace.reader->header().attach_state != static_cast<uint32_t>(trace::AttachState::kFromStart) &&
          trace.definitions.Info("role") != "forked worker";
 }
 
-BeforeAttach WhatWasBefore(const ProcessTrace& trace, const std::vector<series::LedgerSample>& samples) {
+BeforeAttach WhatWasBefore(const ProcessTrace& trace) {
   BeforeAttach before;
-  const trace::FileHeader& header = trace.reader->header();
-  before.age_seconds = std::max(0.0, static_cast<double>(header.start_monotonic_ns) * 1e-9 -
-                                         static_cast<double>(header.process_start_ticks) / kTicksPerSecond);
-  if (samples.empty()) return before;
-  const series::LedgerSample& first = samples.front();
-  const double anonymous = std::max(0.0, first.rss_anon - first.own - first.live - first.mapped_live);
-  // The allocator is not asked at every sample: the first answer tells.
-  const auto asked = std::find_if(samples.begin(), samples.end(),
-                                  [](const series::LedgerSample& s) { return s.allocator_held > 0; });
-  if (asked == samples.end()) {
-    before.beside_heap_bytes = anonymous;
-    return before;
-  }
-  before.heap_bytes = OlderHeap(trace, samples, static_cast<size_t>(asked - samples.begin()));
-  before.beside_heap_bytes = std::max(0.0, anonymous - (asked->allocator_held - asked->live));
+  if (!trace.definitions.attach) return before;
+  const trace::AttachRecord& attach = trace.definitions.attach->attach;
+  const auto bytes = [](uint64_t value) { return static_cast<double>(value); };
+  const double held = bytes(attach.allocator_arena_bytes) + bytes(attach.allocator_mmap_bytes);
+  before.age_seconds = bytes(attach.age_ns) * 1e-9;
+  before.resident_bytes =
+      bytes(attach.rss_anon_bytes) + bytes(attach.rss_file_bytes) + bytes(attach.rss_shmem_bytes);
+  before.heap_bytes = std::max(0.0, held - bytes(attach.allocator_free_bytes));
+  before.beside_heap_bytes = std::max(0.0, bytes(attach.rss_anon_bytes) - bytes(attach.own_bytes) - held);
   return before;
 }
 
+bool MissesFrees(const replay::ReplayResult& heap) {
+  return heap.implied_frees > kFewMissed &&
+         static_cast<double>(heap.implied_frees) > kMissedShare * static_cast<double>(heap.events);
+}
+
 void AddBeforeAttach(const ProcessTrace& trace, std::vector<series::LedgerSample>* samples) {
-  const BeforeAttach before = WhatWasBefore(trace, *samples);
+  const BeforeAttach before = WhatWasBefore(trace);
   double heap = before.heap_bytes;
   for (size_t i = 0; i < samples->size(); ++i) {
     series::LedgerSample& sample = (*samples)[i];
@@ -78,8 +85,17 @@ void ForgetFirstPass(const series::StepClock& clock, std::optional<double> epoch
   run->has_no_pass &= ends.empty();
 }
 
-bool JudgeFromWithin(const series::StepClock& clock, const series::RunContext& run,
+bool JudgeFromWithin(const series::StepClock& clock, const series::RunContext& run, bool misses_frees,
                      verdict::Verdict* verdict) {
+  if (misses_frees && IsGrowth(verdict->kind)) {
+    verdict->kind = VerdictKind::kInconclusive;
+    verdict->reason = verdict::Reason::kLossLimited;
+    verdict->why =
+        "some frees are not seen in this attached program, as addresses come again that nobody freed, and what "
+        "stays may be gone";
+    verdict->needs_steps.reset();
+    return true;
+  }
   if (run.has_no_pass) return false;
   if (verdict->kind != VerdictKind::kWarmupComplete && verdict->kind != VerdictKind::kWarmupInProgress)
     return false;
@@ -88,6 +104,7 @@ bool JudgeFromWithin(const series::StepClock& clock, const series::RunContext& r
   const auto is_near = [&](double end) { return std::abs(verdict->by_step.value_or(end) - end) <= near; };
   if (ends.size() >= 2 && std::none_of(ends.begin(), ends.end(), is_near)) return false;
   verdict->kind = VerdictKind::kInconclusive;
+  verdict->reason = verdict::Reason::kFirstPass;
   verdict->why =
       "the recording began in the middle of a pass over the data, and what ended or slowed down may be a "
       "cache that is full";

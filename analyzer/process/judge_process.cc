@@ -141,16 +141,17 @@ std::vector<series::BundledAllocator> AllocatorsOf(const ProcessSites& sites, co
 }
 
 // The verdicts of sites and of what the process is made of are two copies.
-void JudgeSitesFromWithin(const series::StepClock& clock, verdict::JudgedSites* judged) {
+void JudgeSitesFromWithin(const series::StepClock& clock, bool misses_frees, verdict::JudgedSites* judged) {
   for (const verdict::PoolContext& pool : judged->pools) {
     for (const size_t site : pool.sites) {
       verdict::Verdict& verdict = judged->sites[site].verdict;
-      if (JudgeFromWithin(clock, pool.run, &verdict)) verdict::Explain(pool.run, &verdict);
+      if (JudgeFromWithin(clock, pool.run, misses_frees, &verdict)) verdict::Explain(pool.run, &verdict);
     }
   }
   for (verdict::PoolContext& pool : judged->pools) {
     for (verdict::SiteFinding& finding : pool.findings) {
-      if (JudgeFromWithin(clock, pool.run, &finding.verdict)) verdict::Explain(pool.run, &finding.verdict);
+      if (JudgeFromWithin(clock, pool.run, misses_frees, &finding.verdict))
+        verdict::Explain(pool.run, &finding.verdict);
     }
   }
 }
@@ -192,10 +193,11 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   judging.Work();
   helper.join();
   verdict::JudgedSites judged = judging.Finish();
-  if (IsAttached(trace)) JudgeSitesFromWithin(clock.steps, &judged);
+  const bool misses_frees = MissesFrees(memory.heap);
+  if (IsAttached(trace)) JudgeSitesFromWithin(clock.steps, misses_frees, &judged);
   verdict::Analysis analysis = verdict::RunAnalysis(input, std::move(judged));
   verdict::Verdict& headline = analysis.process.headline;
-  if (IsAttached(trace) && JudgeFromWithin(clock.steps, run.context, &headline))
+  if (IsAttached(trace) && JudgeFromWithin(clock.steps, run.context, misses_frees, &headline))
     verdict::Explain(run.context, &headline);
   analysis.allocators = AllocatorsOf(sites, memory, analysis);
   return analysis;

@@ -224,6 +224,17 @@ std::string RecordToText(const trace::Record& r) {
       line.Flag("gc_disabled", walk.gc_disabled);
       break;
     }
+    case RecordKind::kAttach: {
+      const trace::AttachRecord& attach = r.attach;
+      line.Number("number", attach.number).Number("age", attach.age_ns);
+      line.Number("rss_anon", attach.rss_anon_bytes).Number("rss_file", attach.rss_file_bytes);
+      line.Number("rss_shmem", attach.rss_shmem_bytes).Number("own", attach.own_bytes);
+      line.Number("arena", attach.allocator_arena_bytes).Number("arena_free", attach.allocator_free_bytes);
+      line.Number("arena_mmap", attach.allocator_mmap_bytes).Number("words", attach.words);
+      line.Number("modules", attach.modules).Number("left_out", attach.modules_left_out);
+      line.Number("held", attach.held_ns).Flag("program_imports", attach.program_imports);
+      break;
+    }
     case RecordKind::kHolder: {
       const trace::HolderRecord& holder = r.holder;
       line.Number("walk", holder.walk).Number("stack", holder.stack);

@@ -154,6 +154,7 @@ PackedObject* HeapMatcher::MakeRoom(const Event& e) {
 void HeapMatcher::MakeRoomAt(const Event& e, PackedObject object) {
   if (IsDoomed(object) && waiting_.TakeBefore(e.address, UINT64_MAX)) return EndDoomed(e.address, object);
   ++totals_.late_frees;
+  ++totals_.implied_frees;
   EndLive(e.address, object);
   if (is_multi_stream_) late_.Add(e.address, block_->stream(), now_, LatestTime(e));
 }

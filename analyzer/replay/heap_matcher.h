@@ -37,6 +37,7 @@ struct MatchTotals {
   uint64_t events = 0;
   uint64_t unknown_frees = 0;
   uint64_t late_frees = 0;    // order repaired
+  uint64_t implied_frees = 0;  // of blocks whose address was given out again, and no free came
   uint64_t live_objects = 0;  // when what is retained was taken
   uint64_t live_table_bytes = 0;
 };
@@ -145,8 +146,10 @@ class HeapMatcher {
   // The place of the live object that a free ends; nowhere when the free belongs to another object.
   template <bool kMany>
   [[gnu::always_inline]] LiveTable::Spot FreedObject(const Event& event, const LiveTable::Hint& hint) {
-    if (kMany && !late_.empty() && late_.Consume(event.address, block_->stream(), now_)) [[unlikely]]
+    if (kMany && !late_.empty() && late_.Consume(event.address, block_->stream(), now_)) [[unlikely]] {
+      --totals_.implied_frees;
       return {};
+    }
     const LiveTable::Spot spot = live_.Look(event.address, hint);
     if (spot.object == nullptr) [[unlikely]] {
       NoteUnknownFree(event);

@@ -41,6 +41,7 @@ ReplayResult ReplayHeap(const reader::TraceReader& reader, const Definitions& de
   result.events = matched.events;
   result.unknown_frees = matched.unknown_frees;
   result.late_frees = matched.late_frees;
+  result.implied_frees = matched.implied_frees;
   result.live_objects = matched.live_objects;
   result.live_table_bytes = matched.live_table_bytes;
   return result;

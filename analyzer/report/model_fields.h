@@ -277,6 +277,17 @@ struct FieldsOf<LastMinutes> {
 };
 
 template <>
+struct FieldsOf<Attached> {
+  static constexpr auto kAll = std::tuple(
+      Field{"age_seconds", &Attached::age_seconds}, Field{"from_time", &Attached::from_time},
+      Field{"to_time", &Attached::to_time}, Field{"resident_bytes", &Attached::resident_bytes},
+      Field{"before_bytes", &Attached::before_bytes}, Field{"unknown_frees", &Attached::unknown_frees},
+      Field{"implied_frees", &Attached::implied_frees}, Field{"modules", &Attached::modules},
+      Field{"modules_not_hooked", &Attached::modules_not_hooked},
+      Field{"program_imports", &Attached::program_imports}, Field{"sentence", &Attached::sentence});
+};
+
+template <>
 struct FieldsOf<BreakdownItem> {
   static constexpr auto kAll =
       std::tuple(Field{"name", &BreakdownItem::name}, Field{"bytes", &BreakdownItem::bytes},
@@ -397,7 +408,7 @@ inline constexpr auto kSummaryFields =
                Field{"patterns", &ReportModel::patterns}, Field{"breakdown", &ReportModel::breakdown},
                Field{"allocators", &ReportModel::allocators}, Field{"heap_holes", &ReportModel::heap_holes},
                Field{"holders", &ReportModel::holders}, Field{"last_minutes", &ReportModel::last_minutes},
-               Field{"phases", &ReportModel::phases});
+               Field{"attached", &ReportModel::attached}, Field{"phases", &ReportModel::phases});
 
 }  // namespace plateau::report
 

@@ -322,6 +322,21 @@ struct LastMinutes {
   std::vector<std::string> refused;  // one sentence each
 };
 
+// A recording that began while its program ran.
+struct Attached {
+  double age_seconds = 0;      // of the program then
+  std::string from_time;       // "14:02", of this machine's clock
+  std::string to_time;         //
+  int64_t resident_bytes = 0;  // when it began
+  int64_t before_bytes = 0;    // of them live, without a line
+  uint64_t unknown_frees = 0;  // of blocks that were allocated before
+  uint64_t implied_frees = 0;  // of blocks whose address came again: nobody was seen to free them
+  uint64_t modules = 0;
+  uint64_t modules_not_hooked = 0;
+  bool program_imports = true;  // else the program's own calls of its allocator are not seen
+  std::string sentence;
+};
+
 // A stretch of the run to shade: kind is "warm_up", "plateau", "epoch", "evaluation" or "checkpoint".
 struct Phase {
   std::string kind;
@@ -476,6 +491,7 @@ struct ReportModel {
   HeapHoles heap_holes;
   HolderLooks holders;
   LastMinutes last_minutes;
+  std::optional<Attached> attached;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;  // one per pool that has any
   std::vector<Device> devices;

@@ -10,6 +10,7 @@
 #include "preload/hooks/signal_hooks.h"
 #include "preload/ledger/ledger.h"
 #include "preload/recorder/file/trace_sink.h"
+#include "preload/recorder/ledger_events.h"
 #include "preload/recorder/recording.h"
 #include "preload/recorder/tracer.h"
 
@@ -138,6 +139,14 @@ AttachResult Attach(AttachRequest* request) {
   request->modules = g_result.modules;
   request->modules_left_out = g_result.modules_left_out + g_result.modules_in_work;
   request->program_imports = g_result.program_imports;
+  if (t_thread.buffer != nullptr) {
+    RecordAttach(t_thread.buffer, {.number = RecordingNumber(),
+                                   .words = request->words,
+                                   .modules = request->modules,
+                                   .modules_left_out = request->modules_left_out,
+                                   .held_ns = ClockNs(CLOCK_MONOTONIC) - begin_ns,
+                                   .program_imports = request->program_imports != 0});
+  }
   g_looks_left = kLooksAfterNews;  // a word that was bound while we looked
   g_is_leading.store(true, std::memory_order_release);
   AskForTick();

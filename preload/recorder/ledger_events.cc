@@ -1,6 +1,7 @@
 #include "preload/recorder/ledger_events.h"
 
 #include "preload/base/arena.h"
+#include "preload/base/clock.h"
 #include "preload/base/fixed_text.h"
 #include "preload/ledger/copied_pages.h"
 #include "preload/ledger/residency.h"
@@ -46,17 +47,48 @@ void ReadResidency(ThreadBuffer* buffer) {
   tell(text.view());
 }
 
-}  // namespace
-
-void RecordLedger(ThreadBuffer* buffer, LedgerReason reason) {
-  if (!ClaimLedgerSample(reason, g_rate.coarsened.load(std::memory_order_relaxed))) return;
-  const LedgerContext context = {
+LedgerContext ContextOfNow() {
+  return {
       .is_forked_child = IsForkedChild(),
       .may_ask_allocator = ForkWasOrderly(),
       .own_bytes = OwnBytes() + unwind::GetCaptureStatistics().own_bytes,
   };
+}
+
+// Since it began; in ticks of a hundredth of a second, which the kernel shows on every machine of ours.
+uint64_t AgeNs() {
+  constexpr uint64_t kTickNs = 10'000'000;
+  const uint64_t begin_ns = g_sink.header()->process_start_ticks * kTickNs, now_ns = ClockNs(CLOCK_BOOTTIME);
+  return now_ns > begin_ns ? now_ns - begin_ns : 0;
+}
+
+}  // namespace
+
+void RecordAttach(ThreadBuffer* buffer, trace::AttachRecord attach) {
+  trace::LedgerRecord now;
+  ReadLedger(LedgerReason::kMark, ContextOfNow(), &now);
+  const auto field = [&now](trace::LedgerField wanted) -> uint64_t {
+    for (uint32_t i = 0; i < now.count; ++i) {
+      if (now.fields[i].field == wanted) return now.fields[i].value;
+    }
+    return 0;
+  };
+  attach.age_ns = AgeNs();
+  attach.rss_anon_bytes = field(trace::LedgerField::kRssAnonBytes);
+  attach.rss_file_bytes = field(trace::LedgerField::kRssFileBytes);
+  attach.rss_shmem_bytes = field(trace::LedgerField::kRssShmemBytes);
+  attach.own_bytes = field(trace::LedgerField::kOwnBytes);
+  attach.allocator_arena_bytes = field(trace::LedgerField::kAllocatorArenaBytes);
+  attach.allocator_free_bytes = field(trace::LedgerField::kAllocatorFreeBytes);
+  attach.allocator_mmap_bytes = field(trace::LedgerField::kAllocatorMmapBytes);
+  buffer->StampTime();
+  buffer->Append([&](trace::BlockWriter& w) { return w.Attach(attach); });
+}
+
+void RecordLedger(ThreadBuffer* buffer, LedgerReason reason) {
+  if (!ClaimLedgerSample(reason, g_rate.coarsened.load(std::memory_order_relaxed))) return;
   trace::LedgerRecord record;
-  const uint64_t private_bytes = ReadLedger(reason, context, &record);
+  const uint64_t private_bytes = ReadLedger(reason, ContextOfNow(), &record);
   const trace::Totals totals = ProcessTotals();
   buffer->StampTime();
   buffer->Append([&](trace::BlockWriter& w) { return w.Ledger(record); });

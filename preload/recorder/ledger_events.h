@@ -17,6 +17,10 @@ namespace plateau {
 // Takes a sample unless the last one is too recent or another thread is taking one.
 void RecordLedger(ThreadBuffer* buffer, LedgerReason reason);
 
+// Says what there was when the recording began while the program ran, on a call boundary: `attach` with the memory of this
+// moment and the age of the process filled in.
+void RecordAttach(ThreadBuffer* buffer, trace::AttachRecord attach);
+
 // After an event of `bytes` at `tsc`: takes the sample of every second when it is due.
 inline void MaybeRecordLedger(ThreadBuffer* buffer, uint64_t tsc, uint64_t bytes) {
   if (tsc < g_next_ledger_tsc.load(std::memory_order_relaxed)) [[likely]]

@@ -229,6 +229,17 @@ bool RecordReader::NextExt(uint32_t kind, Record* record) {
       holder.path = f.Bytes();
       break;
     }
+    case ExtKind::kAttach: {
+      record->kind = RecordKind::kAttach;
+      AttachRecord& attach = record->attach;
+      for (uint64_t* number : {&attach.number, &attach.age_ns, &attach.rss_anon_bytes, &attach.rss_file_bytes,
+                               &attach.rss_shmem_bytes, &attach.own_bytes, &attach.allocator_arena_bytes,
+                               &attach.allocator_free_bytes, &attach.allocator_mmap_bytes, &attach.words,
+                               &attach.modules, &attach.modules_left_out, &attach.held_ns})
+        *number = f.Number();
+      attach.program_imports = f.Number() != 0;
+      break;
+    }
     case ExtKind::kFork:
       record->kind = RecordKind::kFork;
       record->fork.child_pid = f.Number32();

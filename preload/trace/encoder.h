@@ -81,6 +81,7 @@ class BlockWriter {
   bool CopiedPages(std::string_view runs);  // cut to kMaxValueBytes
   bool Residency(const ResidencyRecord& record);
   bool HolderWalk(const HolderWalkRecord& record);
+  bool Attach(const AttachRecord& record);
   bool Holder(const HolderRecord& record);
   bool Fork(uint32_t child_pid);
   bool FoldTotals(const FoldTotalsRecord& record);

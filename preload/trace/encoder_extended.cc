@@ -287,6 +287,25 @@ bool BlockWriter::Holder(const HolderRecord& record) {
                     .Done();
 }
 
+bool BlockWriter::Attach(const AttachRecord& record) {
+  ExtRecord ext(this, ExtKind::kAttach, 14 * kMaxVarintBytes);
+  return ext && ext.Number(record.number)
+                    .Number(record.age_ns)
+                    .Number(record.rss_anon_bytes)
+                    .Number(record.rss_file_bytes)
+                    .Number(record.rss_shmem_bytes)
+                    .Number(record.own_bytes)
+                    .Number(record.allocator_arena_bytes)
+                    .Number(record.allocator_free_bytes)
+                    .Number(record.allocator_mmap_bytes)
+                    .Number(record.words)
+                    .Number(record.modules)
+                    .Number(record.modules_left_out)
+                    .Number(record.held_ns)
+                    .Number(record.program_imports ? 1 : 0)
+                    .Done();
+}
+
 bool BlockWriter::Fork(uint32_t child_pid) {
   ExtRecord ext(this, ExtKind::kFork, kMaxVarintBytes);
   return ext && ext.Number(child_pid).Done();

@@ -260,6 +260,7 @@ enum class ExtKind : uint32_t {
   kResidency = 24,      // kind, address, reserved bytes, resident bytes, time of its birth
   kHolderWalk = 25,     // a look for who holds what stays: number, reason, result and figures, see record.h
   kHolder = 26,         // one chain that a walk found: stack, end, container, path
+  kAttach = 27,  // the recording began while the program ran: its age and its memory then, see record.h
   // The next kind takes the next number. Numbers up to 30 fit in the tag byte; tests of unknown kinds use 30.
 };
 

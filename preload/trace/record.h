@@ -239,6 +239,24 @@ struct HolderRecord {
   std::string_view path;  // see holder_path.h
 };
 
+// The recording began while the program ran: what there was at that moment. It comes once, near the beginning.
+struct AttachRecord {
+  uint64_t number;  // 1: this process was not attached to before
+  uint64_t age_ns;  // of the process
+  uint64_t rss_anon_bytes;
+  uint64_t rss_file_bytes;
+  uint64_t rss_shmem_bytes;
+  uint64_t own_bytes;              // Plateau's own, of rss_anon_bytes
+  uint64_t allocator_arena_bytes;  // as the fields of the ledger; all three 0: the allocator was not asked
+  uint64_t allocator_free_bytes;
+  uint64_t allocator_mmap_bytes;
+  uint64_t words;             // import words that lead to hooks
+  uint64_t modules;           // that were looked at
+  uint64_t modules_left_out;  // of them: calls of theirs are not seen
+  uint64_t held_ns;           // how long the thread stood still in which this happened
+  bool program_imports;       // the main program itself imports functions of the allocator
+};
+
 enum class RecordKind : uint8_t {
   kAlloc,
   kFree,
@@ -274,6 +292,7 @@ enum class RecordKind : uint8_t {
   kResidency,
   kHolderWalk,
   kHolder,
+  kAttach,
   kUnknown,  // a kind from a later version: skipped, `unknown_kind` says which
 };
 
@@ -313,6 +332,7 @@ struct Record {
     ResidencyRecord residency;
     HolderWalkRecord holder_walk;
     HolderRecord holder;
+    AttachRecord attach;
     uint32_t unknown_kind;
   };
 

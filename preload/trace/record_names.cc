@@ -23,7 +23,7 @@ const char* RecordKindName(RecordKind kind) {
                                            "copied_pages", "fold_totals",
                                            "fold_row",     "residency",
                                            "holder_walk",  "holder",
-                                           "unknown"};
+                                           "attach",       "unknown"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == static_cast<size_t>(RecordKind::kUnknown) + 1);
   return kNames[static_cast<size_t>(kind)];
 }

@@ -26,6 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTraceSuffix = ".trace.txt";
+// Reports of attached programs have times of day.
+[[maybe_unused]] const int kZone = setenv("TZ", "UTC", 1);
 
 std::string ReadFile(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

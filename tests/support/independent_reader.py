@@ -369,6 +369,9 @@ class Records:
                 segment = f"{word(SEGMENTS, path.number())},{path.number()},".encode() + path.text()
                 line += f" in={quoted(segment)}"
             return line
+        if kind == 27:
+            keys = "number age rss_anon rss_file rss_shmem own arena arena_free arena_mmap words modules left_out held".split()
+            return "attach" + "".join(f" {key}={n()}" for key in keys) + (" program_imports" if n() else "")
         return f"unknown kind={kind}"
 
 

@@ -383,6 +383,11 @@ class Builder {
                        n("found"), n("asked"), n("bytes"), n("container"), n("length"), n("bound"), n32("at"),
                        n32("native_stack"), type, what, path.bytes()});
     }
+    if (kind == "attach") {
+      return w.Attach({n("number"), n("age"), n("rss_anon"), n("rss_file"), n("rss_shmem"), n("own"),
+                       n("arena"), n("arena_free"), n("arena_mmap"), n("words"), n("modules"), n("left_out"),
+                       n("held"), l.Flag("program_imports")});
+    }
     if (kind == "fork") return w.Fork(n32("child"));
     if (kind == "alloc_in") {
       return w.AllocIn({n("address"), n("bytes"), n32("stack")});

@@ -140,6 +140,9 @@ class Collector {
     append(result_.rates, harvest.rates);
     append(result_.residency, harvest.residency);
     result_.holders.Add(std::move(harvest.holders));
+    // There should be but one.
+    if (harvest.attach && (!result_.attach || harvest.attach->tsc < result_.attach->tsc))
+      result_.attach = harvest.attach;
     groups_ = std::max(groups_, harvest.groups);
     append(result_.fork_children, harvest.fork_children);
     append(result_.copied_pages, harvest.copied_pages);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,11 @@ struct PageRun {
   uint64_t count;
 };
 
+struct TimedAttach {
+  uint64_t tsc;
+  trace::AttachRecord attach;
+};
+
 struct Definitions {
   StackNodes nodes;                 // those of equal paths are merged
   std::vector<Location> locations;  // by location id
@@ -107,6 +113,7 @@ struct Definitions {
   std::vector<std::pair<std::string, std::string>> infos;  // in the order of the streams
   std::vector<TimedResidency> residency;                   // by time
   HolderLog holders;
+  std::optional<TimedAttach> attach;  // the recording began while the program ran
   std::vector<uint32_t> fork_children;
   std::vector<PageRun> copied_pages;  // of a forked child: no longer shared with its parent; ascending, apart
   absl::flat_hash_set<uint64_t>

@@ -108,6 +108,9 @@ void HarvestRecord(const trace::Record& r, uint32_t stream, Harvest* out) {
     case RecordKind::kHolder:
       out->holders.Add(r.tsc, r.holder);
       break;
+    case RecordKind::kAttach:
+      if (!out->attach) out->attach = {r.tsc, r.attach};
+      break;
     case RecordKind::kDrop:
       if (!out->drops.Add(r.drop.reason, r.drop.events, r.drop.bytes)) ++out->unknown_records;
       break;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,7 @@ struct Harvest {
   std::vector<TimedRate> rates;
   std::vector<TimedResidency> residency;
   HolderLog holders;
+  std::optional<TimedAttach> attach;  // the first of the block
   std::vector<std::pair<std::string, std::string>> infos;
   uint64_t groups = 0;  // of steps, since folding began
   std::vector<uint32_t> fork_children;

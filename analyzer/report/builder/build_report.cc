@@ -207,6 +207,9 @@ class ReportBuilder {
     r.sources.assign(sources_.begin(), sources_.end());
     r.environment = h.environment;
     r.levels = h.levels;
+    // A worker that speaks for the recording was forked later, and the recording was attached all the same.
+    for (size_t i = 0; i < headlines_.size() && !model_.attached; ++i)
+      model_.attached = headlines_[i].attached;
     if (!h.clock_sentence.empty()) r.notes.push_back(h.clock_sentence);
     r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
     model_.losses.unreadable_files = recording_.skipped.size();

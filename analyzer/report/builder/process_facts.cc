@@ -81,22 +81,53 @@ std::vector<std::string> SourcesOf(const process::ProcessAnalysis& process) {
   return sources;
 }
 
-// "after 10 h 12 min; recorded from step ? on, 14:02 to 14:40; 3.1 GiB were live before, and have no line".
-std::string AttachedText(const process::ProcessAnalysis& process) {
-  const trace::FileHeader& header = process.trace.reader->header();
-  const double age_seconds = process::WhatWasBefore(process.trace, {}).age_seconds;
-  // At the first reading nearly all that is live is from before.
-  const double before_bytes = process.run.ledger.empty()
-                                  ? 0
-                                  : process.run.ledger.front().live + process.run.ledger.front().mapped_live;
-  const auto clock_time = [&](double seconds) {
+namespace {
+
+// "attached after 10 h 12 min; recorded from step ? on, 14:02 to 14:40; 3.1 GiB were live before and have no line".
+std::string AttachedText(const Attached& attached, bool misses_frees) {
+  std::string text = attached.age_seconds > 0 ? "attached after " + FormatDuration(attached.age_seconds)
+                                              : std::string("attached to while it ran");
+  absl::StrAppend(&text, "; recorded from step ? on, ", attached.from_time, " to ", attached.to_time);
+  if (attached.before_bytes > 0)
+    absl::StrAppend(&text, "; ", FormatBytes(static_cast<double>(attached.before_bytes)),
+                    " were live before and have no line");
+  if (attached.modules_not_hooked > 0)
+    absl::StrAppend(&text, "; calls of ", attached.modules_not_hooked, " of ", attached.modules,
+                    " modules are not seen");
+  if (!attached.program_imports) absl::StrAppend(&text, "; the program's own calls are not seen");
+  if (misses_frees)
+    absl::StrAppend(&text, "; ", attached.implied_frees, " blocks were freed in a way that is not seen");
+  return text;
+}
+
+}  // namespace
+
+std::optional<Attached> AttachedOf(const process::ProcessAnalysis& process) {
+  if (!process::IsAttached(process.trace)) return std::nullopt;
+  const replay::Definitions& definitions = process.trace.definitions;
+  const process::BeforeAttach before = process::WhatWasBefore(process.trace);
+  const auto clock_time = [&](uint64_t tsc) {
     return absl::FormatTime(
-        "%H:%M", absl::FromUnixNanos(static_cast<int64_t>(header.start_realtime_ns)) + absl::Seconds(seconds),
+        "%H:%M",
+        absl::FromUnixNanos(static_cast<int64_t>(process.trace.reader->header().start_realtime_ns)) +
+            absl::Seconds(process.trace.Seconds(tsc)),
         absl::LocalTimeZone());
   };
-  return absl::StrCat("after ", FormatDuration(age_seconds), "; recorded from step ? on, ", clock_time(0),
-                      " to ", clock_time(process.trace.Seconds(process.trace.definitions.last_tsc)), "; ",
-                      FormatBytes(before_bytes), " were live before and have no line");
+  Attached attached;
+  attached.age_seconds = before.age_seconds;
+  attached.from_time = clock_time(definitions.first_tsc);
+  attached.to_time = clock_time(definitions.last_tsc);
+  attached.resident_bytes = Round(before.resident_bytes);
+  attached.before_bytes = Round(before.heap_bytes + before.beside_heap_bytes);
+  attached.unknown_frees = process.memory.heap.unknown_frees;
+  attached.implied_frees = process.memory.heap.implied_frees;
+  if (definitions.attach) {
+    attached.modules = definitions.attach->attach.modules;
+    attached.modules_not_hooked = definitions.attach->attach.modules_left_out;
+    attached.program_imports = definitions.attach->attach.program_imports;
+  }
+  attached.sentence = AttachedText(attached, process::MissesFrees(process.memory.heap));
+  return attached;
 }
 
 std::vector<std::pair<std::string, std::string>> LevelsOf(const process::ProcessAnalysis& process) {
@@ -113,7 +144,7 @@ std::vector<std::pair<std::string, std::string>> LevelsOf(const process::Process
       {"torch", status("torch", "not traced: no torch library was found in the process")},
       {"cuda", has_device ? status("cuda", "device memory was recorded")
                           : status("cuda", "not traced: the program obtained no device memory")}};
-  if (process::IsAttached(process.trace)) levels.emplace_back("attached", AttachedText(process));
+  if (const auto attached = AttachedOf(process)) levels.emplace_back("attached", attached->sentence);
   // Only when another malloc stands before ours, when large regions were left out, and when libraries are not looked at.
   for (const char* key : {"malloc", "residency", "modules"}) {
     if (const std::string& text = process.trace.definitions.Info(key); !text.empty())

@@ -2,6 +2,7 @@
 #ifndef PLATEAU_ANALYZER_REPORT_BUILDER_PROCESS_FACTS_H_
 #define PLATEAU_ANALYZER_REPORT_BUILDER_PROCESS_FACTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ std::string CommandOf(const replay::Definitions& definitions);
 std::vector<std::string> SourcesOf(const process::ProcessAnalysis& process);
 // Which levels were armed, and why another was not: {"torch", "ranges armed: ..."}.
 std::vector<std::pair<std::string, std::string>> LevelsOf(const process::ProcessAnalysis& process);
+// Of a recording that began while its program ran.
+std::optional<Attached> AttachedOf(const process::ProcessAnalysis& process);
 std::vector<LedgerReading> LedgerOf(const process::ProcessAnalysis& process);
 
 Steps StepsOf(const series::StepClock& clock);

@@ -50,6 +50,7 @@ ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process) {
   h.allocators = AllocatorsOf(process);
   h.heap_holes = HolesOf(process);
   h.holders = LooksOf(process);
+  h.attached = AttachedOf(process);
   h.words.held_by = HeldByHeadline(process);
   ExplainByMemory(process, h.allocators, h.heap_holes, &h.words);
   h.phases = PhasesOf(process);
@@ -201,6 +202,7 @@ void MoveIntoModel(ProcessHeadline* chosen, ReportModel* model) {
   model->allocators = std::move(chosen->allocators);
   model->heap_holes = std::move(chosen->heap_holes);
   model->holders = std::move(chosen->holders);
+  model->attached = std::move(chosen->attached);
   model->phases = std::move(chosen->phases);
   model->tensors = std::move(chosen->tensors);
   model->devices = std::move(chosen->devices);

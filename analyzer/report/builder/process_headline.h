@@ -5,6 +5,7 @@
 #define PLATEAU_ANALYZER_REPORT_BUILDER_PROCESS_HEADLINE_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ struct ProcessHeadline {
   std::vector<LibraryAllocator> allocators;
   HeapHoles heap_holes;
   HolderLooks holders;
+  std::optional<Attached> attached;
   std::vector<Phase> phases;
   std::vector<TensorCurve> tensors;
   std::vector<Device> devices;

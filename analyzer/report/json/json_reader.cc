@@ -70,7 +70,9 @@ void FromJson(const Json& from, std::optional<Interval>& to) {
     to = Interval{from[0].get<double>(), from[1].get<double>()};
 }
 
-void FromJson(const Json& from, std::optional<TorchComparison>& to) {
+template <typename Row>
+requires HasFields<Row>
+void FromJson(const Json& from, std::optional<Row>& to) {
   if (from.is_object()) FromJson(from, to.emplace());
 }
 

@@ -59,15 +59,6 @@ class Card {
     return options_.color ? absl::StrCat(code, text, kReset) : text;
   }
 
-  // What is known of a recording that began while the program ran; empty for others.
-  const std::string& Attached() const {
-    static const std::string kNothing;
-    for (const auto& [key, text] : model_.recording.levels) {
-      if (key == "attached") return text;
-    }
-    return kNothing;
-  }
-
   const char* VerdictColor() const {
     switch (verdict::ToneOf(model_.verdict.name)) {
       case verdict::Tone::kGrows:
@@ -97,8 +88,8 @@ class Card {
     if (model_.recording.duration_seconds > 0)
       facts.push_back(FormatDuration(model_.recording.duration_seconds));
     // "attached after 10 h 12 min"
-    if (const std::string& attached = Attached(); !attached.empty())
-      facts.push_back(absl::StrCat("attached ", attached.substr(0, attached.find(';'))));
+    if (model_.attached && model_.attached->age_seconds > 0)
+      facts.push_back(absl::StrCat("attached after ", FormatDuration(model_.attached->age_seconds)));
     const std::string right = absl::StrJoin(facts, ", ");
     const std::string title = absl::StrCat(" ", verdict::VerdictTitle(model_.verdict.name), " ");
     const int room = options_.columns - DisplayWidth(title) - DisplayWidth(right) - 4;
@@ -324,8 +315,7 @@ class Card {
     if (r.totals_only_from_seconds.has_value()) {
       absl::StrAppend(&text, "; totals only from ", FormatDuration(*r.totals_only_from_seconds), " on");
     }
-    if (const std::string& attached = Attached(); !attached.empty())
-      absl::StrAppend(&text, "; attached ", attached);
+    if (model_.attached) absl::StrAppend(&text, "; ", model_.attached->sentence);
     absl::StrAppend(&text, "; ", LossesInWords(model_.losses));
     if (!r.ending.empty()) absl::StrAppend(&text, "; ", r.ending);
     Section("Recorded", text);

@@ -44,6 +44,7 @@ alloc_in address=0x99 bytes=48 stack=3
 free_in address=0x99
 holder_walk walk=2 reason=steps result=cut_by_time step=64 objects=1001919 elapsed=190000000 own=50000000 asked=64 found=60 garbage=7 garbage_bytes=70007 frozen=12 limit=500000000 gc_disabled
 holder walk=2 stack=3 end=path found=60 asked=64 bytes=600060 container=0x7f1000 length=1240 bound=128 at=4 native_stack=0 type="list" what="" in="module,0,__main__" in="global,0,trainer" in="attribute,0,meter" in="attribute,0,history" in="index,0," in="key,1,a \"loss\", b"
+attach number=2 age=36720000000000 rss_anon=3328599654 rss_file=20 rss_shmem=3 own=4096 arena=1001 arena_free=101 arena_mmap=11 words=868 modules=314 left_out=2 held=36000000 program_imports
 residency region=map address=0x10000 bytes=1073741824 resident=4096 birth=512
 fold_totals stack=3 allocs_256=512 alloc_bytes=6 frees_256=256 free_bytes=8
 totals allocs=1 alloc_bytes=2 frees=3 freed_bytes=4 recorded_allocs=5 recorded_frees=6

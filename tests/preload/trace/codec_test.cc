@@ -228,6 +228,8 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   path.Add({SegmentKind::kKey, 1, "pixel_values"});
   ASSERT_TRUE(w.Holder({3, 77, HolderEnd::kNativeBlock, 60, 64, 600060, 0x7f1000, 1240, 128, 2, 78, "dict",
                         "libleaky.so", path.bytes()}));
+  ASSERT_TRUE(w.Attach({2, uint64_t{36720} * 1000000000, 3328599654, 20, 3, 4096, 1001, 101, 11, 868, 314, 2,
+                        36000000, true}));
 
   const auto r = ReadAll(block);
   size_t i = 0;
@@ -307,6 +309,21 @@ TEST(CodecTest, EveryExtendedRecordComesBack) {
   EXPECT_EQ(holder.container_type, "dict");
   EXPECT_EQ(holder.what, "libleaky.so");
   EXPECT_EQ(holder.path, path.bytes());
+  const AttachRecord& attach = r[i++].attach;
+  EXPECT_EQ(attach.number, 2u);
+  EXPECT_EQ(attach.age_ns, uint64_t{36720} * 1000000000);
+  EXPECT_EQ(attach.rss_anon_bytes, 3328599654u);
+  EXPECT_EQ(attach.rss_file_bytes, 20u);
+  EXPECT_EQ(attach.rss_shmem_bytes, 3u);
+  EXPECT_EQ(attach.own_bytes, 4096u);
+  EXPECT_EQ(attach.allocator_arena_bytes, 1001u);
+  EXPECT_EQ(attach.allocator_free_bytes, 101u);
+  EXPECT_EQ(attach.allocator_mmap_bytes, 11u);
+  EXPECT_EQ(attach.words, 868u);
+  EXPECT_EQ(attach.modules, 314u);
+  EXPECT_EQ(attach.modules_left_out, 2u);
+  EXPECT_EQ(attach.held_ns, 36000000u);
+  EXPECT_TRUE(attach.program_imports);
   EXPECT_EQ(i, r.size());
 }
 
