@@ -128,10 +128,14 @@ AttachResult Attach(AttachRequest* request) {
       return AttachResult::kNoTrace;
   }
   const HookGuard guard;
+  if (!g_sink.shared()) {
+    StopLate(t_thread);
+    return AttachResult::kNotShared;
+  }
   g_end_tsc = request->end_after_ms == 0 ? 0 : Now() + TicksOfMs(request->end_after_ms);
   g_end_after_steps = request->end_after_steps == 0 ? 0 : StepMarksSoFar() + request->end_after_steps;
   SayInHeader();
-  if (g_sink.shared()) GuardMappedTrace();
+  GuardMappedTrace();
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   Look(request->blob_begin, request->blob_end);
   request->patched_ns = ClockNs(CLOCK_MONOTONIC) - begin_ns;

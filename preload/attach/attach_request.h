@@ -20,6 +20,7 @@ enum class AttachResult : int32_t {
   kRecordsAlready = 2,
   kThreadInside = 3,  // a thread has not come out of a hook of the last recording; try again
   kNoTrace = 4,       // the trace could not be created
+  kNotShared = 5,     // it cannot be mapped, so nobody could ask the process to end the recording
 };
 
 struct AttachRequest {

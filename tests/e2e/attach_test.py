@@ -122,6 +122,29 @@ def check_python(folder):
         assert "can be attached to" in plateau("doctor", "--pid", program.pid)
 
 
+def check_removed_recording(folder):
+    """Somebody removes the recording: one can detach all the same, and attach again."""
+    with target() as program:
+        program.say("threads 1")
+        for round in range(2):
+            plateau("attach", program.pid, "-o", folder / "removed")
+            shutil.rmtree(folder / "removed")
+            assert "recorded already" in plateau("attach", program.pid, "-o", folder / "other", code=3)
+            assert "detached" in plateau("detach", program.pid)
+        program.say("quiet")
+        program.end()
+
+
+def check_files_that_cannot_be_mapped(folder):
+    """Where the trace cannot be shared with the process nobody could end the recording."""
+    with Program(BUILD / "tests/programs/deny_shared_mmap", TARGET) as program:
+        assert program.process.stdout.readline().startswith("pid ")
+        program.say("threads 1")
+        assert "does not map files" in plateau("attach", program.pid, "-o", folder / "unmapped", code=3)
+        program.say("quiet")
+        program.end()
+
+
 def check_end_by_itself(folder):
     with target() as program:
         program.say("threads 1")
@@ -314,7 +337,8 @@ def main():
             if "cannot be attached" in plateau("doctor", "--pid", program.pid, code=0 if os.geteuid() == 0 else 1):
                 sys.exit(77)
             program.end()
-        for check in (check_there_and_back, check_python, check_end_by_itself, check_steps, check_children, check_children_of_one_that_waits, check_lock_of_torch,
+        for check in (check_there_and_back, check_python, check_removed_recording, check_files_that_cannot_be_mapped,
+                      check_end_by_itself, check_steps, check_children, check_children_of_one_that_waits, check_lock_of_torch,
                       check_refusals, check_same_user, check_container,
                       check_killed_injector):
             begin = time.time()

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -49,18 +50,21 @@ int OpenTrace(const std::string& path, int flags) {
   return open(path.c_str(), flags | O_CLOEXEC | (absl::StrContains(path, "/map_files/") ? 0 : O_NOFOLLOW));
 }
 
+bool ReadHeader(int fd, trace::FileHeader* header) {
+  return pread(fd, header, sizeof(*header), 0) == static_cast<ssize_t>(sizeof(*header)) &&
+         memcmp(header->magic, trace::kFileMagic, sizeof(header->magic)) == 0;
+}
 bool ReadHeader(const std::string& path, trace::FileHeader* header) {
   const int fd = OpenTrace(path, O_RDONLY);
-  if (fd < 0) return false;
-  const bool is_read = pread(fd, header, sizeof(*header), 0) == static_cast<ssize_t>(sizeof(*header));
-  close(fd);
-  return is_read && memcmp(header->magic, trace::kFileMagic, sizeof(header->magic)) == 0;
+  const bool is_read = fd >= 0 && ReadHeader(fd, header);
+  if (fd >= 0) close(fd);
+  return is_read;
 }
 
-trace::AttachState StateOf(const std::string& trace) {
+trace::AttachState StateOf(int fd) {
   trace::FileHeader header;
-  return ReadHeader(trace, &header) ? static_cast<trace::AttachState>(header.attach_state)
-                                    : trace::AttachState::kFromStart;
+  return ReadHeader(fd, &header) ? static_cast<trace::AttachState>(header.attach_state)
+                                 : trace::AttachState::kFromStart;
 }
 
 // Makes the next event of the process a tick: a second earlier than it would be. The word must be the library's.
@@ -127,21 +131,22 @@ absl::StatusOr<std::string> FindAttachedTrace(const TargetProcess& target) {
 }
 
 absl::Status Detach(const TargetProcess& target, const std::string& trace, int wait_ms) {
-  const int fd = OpenTrace(trace, O_WRONLY);
+  // The answer comes into the same file, which may have no name any more once the process has let go of it.
+  const int fd = OpenTrace(trace, O_RDWR);
   if (fd < 0) return absl::ErrnoToStatus(errno, trace);
+  const absl::Cleanup closes = [fd] { close(fd); };
   const uint32_t wanted = static_cast<uint32_t>(trace::AttachState::kDetachWanted);
   const bool is_written =
       pwrite(fd, &wanted, sizeof(wanted), offsetof(trace::FileHeader, attach_state)) == sizeof(wanted);
-  close(fd);
   if (!is_written) return absl::ErrnoToStatus(errno, trace);
   trace::FileHeader header;
   TargetProcess again(target.pid());
   const double processor_seconds = target.ProcessorSeconds();
   const uint64_t begin_ns = NowNs();
   for (int polls = 0; NowNs() - begin_ns < static_cast<uint64_t>(wait_ms) * 1'000'000u; ++polls) {
-    if (StateOf(trace) == trace::AttachState::kDetached) return absl::OkStatus();
+    if (StateOf(fd) == trace::AttachState::kDetached) return absl::OkStatus();
     if (target.StartTicks() == 0) return absl::OkStatus();  // it ended, and with it the recording
-    if (polls % 32 == 0 && ReadHeader(trace, &header)) HurryTick(again, header.tick_address);
+    if (polls % 32 == 0 && ReadHeader(fd, &header)) HurryTick(again, header.tick_address);
     usleep(2000);
   }
   return absl::DeadlineExceededError(

@@ -373,6 +373,11 @@ class Injector {
         return absl::PermissionDeniedError(
             "the program cannot create its trace in the recording's directory (rights, space, or another "
             "root)");
+      case AttachResult::kNotShared:
+        return absl::FailedPreconditionError(
+            "the file system of the recording's directory does not map files, so the recording could not be "
+            "ended: "
+            "choose another directory (-o DIR)");
     }
     return absl::InternalError(absl::StrCat("unexpected answer ", state.result));
   }

@@ -109,6 +109,11 @@ bool TraceSink::MapHeader() {
     return false;
   }
   const Descriptor file(*this);
+  // Removed a moment after it was made: what would be recorded could go nowhere.
+  if (file.fd() < 0) {
+    Fail("cannot open", -file.fd());
+    return false;
+  }
   long memory = sys::Mmap(nullptr, trace::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
   shared_ = !sys::Failed(memory);
   if (!shared_) memory = sys::Arg(ArenaMap(trace::kHeaderBytes));

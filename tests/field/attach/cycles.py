@@ -248,7 +248,9 @@ def cycles(name, options, folder):
         shutil.rmtree(folder / f"killed{i}", ignore_errors=True)
         if not subject.is_alive():
             break
-    time.sleep(0.3)
+    # What the last of them began may have come to its end only now.
+    time.sleep(1)
+    subprocess.run([plateau, "detach", pid], stderr=subprocess.DEVNULL)
     for i in range(options.cycles):
         if not subject.is_alive():
             break
