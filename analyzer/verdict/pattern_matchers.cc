@@ -10,6 +10,7 @@
 
 #include "analyzer/verdict/holder_patterns.h"
 #include "analyzer/verdict/method/statistics.h"
+#include "analyzer/verdict/pattern_thresholds.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
@@ -66,14 +67,15 @@ const Component* FindComponent(const EvidenceBundle& e, VerdictKind kind) {
 
 const PoolCurve* FindPool(const EvidenceBundle& e, std::string_view prefix) {
   for (const PoolCurve& pool : e.pools) {
-    if (pool.name.starts_with(prefix) && pool.live.size() >= 4 && pool.reserved.size() == pool.live.size())
+    if (pool.name.starts_with(prefix) && pool.live.size() >= kLeastPoolReadings &&
+        pool.reserved.size() == pool.live.size())
       return &pool;
   }
   return nullptr;
 }
 
 double Rise(const std::vector<double>& x) {
-  const size_t edge = std::max<size_t>(1, x.size() / 20);
+  const size_t edge = std::max<size_t>(1, x.size() / kEdgeParts);
   return Median(Values(x).last(edge)) - Median(Values(x).first(edge));
 }
 
@@ -103,9 +105,9 @@ Match PinnedRounding(const EvidenceBundle& e) {
   const PoolCurve* pool = FindPool(e, "pinned");
   if (pool == nullptr) return std::nullopt;
   const double waste = pool->reserved.back() - pool->live.back();
-  if (waste < 0.1 * pool->reserved.back() || waste < e.Material()) return std::nullopt;
+  if (waste < kPoolShare * pool->reserved.back() || waste < e.Material()) return std::nullopt;
   for (const SiteEvidence& s : e.sites) {
-    if (InPool(s, "pinned") && s.traits.alloc_count > 0 && s.traits.power_of_two_share < 0.9)
+    if (InPool(s, "pinned") && s.traits.alloc_count > 0 && s.traits.power_of_two_share < kRoundedToPowers)
       return std::nullopt;
   }
   return Of(waste,
@@ -119,7 +121,7 @@ Match PinnedCache(const EvidenceBundle& e) {
   const size_t half = pool->reserved.size() / 2;
   const bool never_fell = std::is_sorted(pool->reserved.begin(), pool->reserved.end());
   const double late_rise = pool->reserved.back() - pool->reserved[half];
-  if (rise < e.Material() || !never_fell || late_rise > 0.05 * rise) return std::nullopt;
+  if (rise < e.Material() || !never_fell || late_rise > kLevelledOff * rise) return std::nullopt;
   return Of(rise, "pinned memory rose by " + BytesText(rise) + " in the first half and was never returned");
 }
 
@@ -134,7 +136,7 @@ Match KeptFree(const EvidenceBundle& e) {
 }
 
 Match FilePages(const EvidenceBundle& e) {
-  if (!e.file.known || e.file.rise_bytes < 5 * e.Material()) return std::nullopt;
+  if (!e.file.known || e.file.rise_bytes < kFileRise * e.Material()) return std::nullopt;
   return Of(e.file.rise_bytes, "file-backed pages rose by " + BytesText(e.file.rise_bytes) +
                                    ", live memory by " + BytesText(e.live.rise_bytes));
 }
@@ -144,7 +146,7 @@ Match DeviceFragmentation(const EvidenceBundle& e) {
   if (pool == nullptr) return std::nullopt;
   const double reserved = Rise(pool->reserved);
   const double live = Rise(pool->live);
-  if (reserved < 0.1 * pool->reserved.back() || live > 0.2 * reserved) return std::nullopt;
+  if (reserved < kPoolShare * pool->reserved.back() || live > kDoesNotFollow * reserved) return std::nullopt;
   return Of(reserved, pool->name + ": reserved rose by " + BytesText(reserved) + ", live tensors by " +
                           BytesText(live));
 }
@@ -152,7 +154,7 @@ Match DeviceFragmentation(const EvidenceBundle& e) {
 Match SharedMemory(const EvidenceBundle& e) {
   double rise = e.shared.known ? e.shared.rise_bytes : 0;
   if (const PoolCurve* pool = FindPool(e, "shared")) rise = std::max(rise, Rise(pool->live));
-  if (rise < 2 * e.Material()) return std::nullopt;
+  if (rise < kSharedRise * e.Material()) return std::nullopt;
   return Of(rise, "shared memory rose by " + BytesText(rise));
 }
 
@@ -176,10 +178,11 @@ Match LongerInputs(const EvidenceBundle& e) {
     live.push_back(sample.live + sample.mapped_live);
     peak.push_back(sample.live_peak);
   }
-  if (live.size() < 20) return std::nullopt;
+  if (live.size() < kLeastLedgerReadings) return std::nullopt;
   const double peak_rise = Rise(peak);
   const double live_rise = Rise(live);
-  if (peak_rise < 2 * e.Material() || std::abs(live_rise) > 0.2 * peak_rise) return std::nullopt;
+  if (peak_rise < kPeakRise * e.Material() || std::abs(live_rise) > kDoesNotFollow * peak_rise)
+    return std::nullopt;
   return Of(peak_rise, "the peak within a step rose by " + BytesText(peak_rise) + ", what stays by " +
                            BytesText(live_rise));
 }
@@ -187,23 +190,22 @@ Match LongerInputs(const EvidenceBundle& e) {
 Match HighWaterMark(const EvidenceBundle& e) {
   double peak = 0;
   for (const series::LedgerSample& sample : e.ledger) peak = std::max(peak, sample.rss());
-  if (e.ledger.size() < 20) return std::nullopt;
+  if (e.ledger.size() < kLeastLedgerReadings) return std::nullopt;
   const double now = e.ledger.back().rss();
-  if (peak < 1.25 * now || IsLeak(e.process.headline.kind)) return std::nullopt;
+  if (peak < kFellFromPeak * now || IsLeak(e.process.headline.kind)) return std::nullopt;
   return Of(peak - now, "the highest RSS was " + BytesText(peak) + ", it is " + BytesText(now) + " now");
 }
 
 Match KeptGraph(const EvidenceBundle& e) {
-  return LargestSite(e, e.Material() / 10, [](const SiteEvidence& s) {
-    return s.IsKeptGraph() && s.verdict.evidence.objects_per_step.value_or(0) >= 0.9;
+  return LargestSite(e, kSmallKeeper * e.Material(), [](const SiteEvidence& s) {
+    return s.IsKeptGraph() && s.verdict.evidence.objects_per_step.value_or(0) >= kOneInEachStep;
   });
 }
 
 // What a walk over the living objects did not reach but the collector knows.
 Match SeenGarbage(const EvidenceBundle& e) {
-  constexpr double kMostOfIt = 0.5;
   const auto garbage = [](const SiteEvidence& s) {
-    return s.holding != nullptr && s.holding->garbage_share > kMostOfIt
+    return s.holding != nullptr && s.holding->garbage_share > kMostly
                ? s.holding->garbage_share * s.held_bytes
                : 0;
   };
@@ -225,9 +227,10 @@ Match WaitingGarbage(const EvidenceBundle& e) {
   if (!e.has_python) return std::nullopt;
   if (Match seen = SeenGarbage(e)) return seen;
   return LargestSite(e, e.Material(), [](const SiteEvidence& s) {
-    return s.verdict.kind == VerdictKind::kSteady && s.traits.burst_free_share > 0.8 &&
-           s.verdict.evidence.maturity_steps.value_or(0) >= 3 && !s.verdict.evidence.cycle_amplitude_bytes &&
-           s.traits.temporary_bytes < 0.2 * s.traits.alloc_bytes;
+    return s.verdict.kind == VerdictKind::kSteady && s.traits.burst_free_share > kCollectorFrees &&
+           s.verdict.evidence.maturity_steps.value_or(0) >= kGarbageSteps &&
+           !s.verdict.evidence.cycle_amplitude_bytes &&
+           s.traits.temporary_bytes < kOutlivesSteps * s.traits.alloc_bytes;
   });
 }
 
@@ -240,7 +243,7 @@ Match Communicator(const EvidenceBundle& e) {
 Match Checkpoints(const EvidenceBundle& e) {
   return LargestSite(e, e.Material(), [](const SiteEvidence& s) {
     const bool saving = s.verdict.evidence.event == "checkpoint" ||
-                        s.traits.PhaseShare(BirthPhase::kCheckpoint) > 0.5 ||
+                        s.traits.PhaseShare(BirthPhase::kCheckpoint) > kMostly ||
                         s.Mentions({"torch.save", "save_checkpoint", "state_dict", "save_pretrained"});
     const bool spiky = s.verdict.kind == VerdictKind::kSpikeRecovered ||
                        s.verdict.kind == VerdictKind::kSpikeRetained ||
@@ -277,7 +280,7 @@ Match PilingFiles(const EvidenceBundle& e) {
 }
 
 Match OpenFigures(const EvidenceBundle& e) {
-  return LargestSite(e, 0.1 * e.Material(), [](const SiteEvidence& s) {
+  return LargestSite(e, kSmallKeeper * e.Material(), [](const SiteEvidence& s) {
     return IsLeak(s.verdict.kind) &&
            s.Mentions({"matplotlib/pyplot", "matplotlib/figure", "matplotlib/backends"});
   });
@@ -285,7 +288,7 @@ Match OpenFigures(const EvidenceBundle& e) {
 
 Match OpenWriters(const EvidenceBundle& e) {
   const bool piles_up = e.threads.is_piling_up;
-  return LargestSite(e, piles_up ? 1 : 0.1 * e.Material(), [&](const SiteEvidence& s) {
+  return LargestSite(e, piles_up ? 1 : kSmallKeeper * e.Material(), [&](const SiteEvidence& s) {
     return (IsLeak(s.verdict.kind) || (piles_up && s.Keeps())) &&
            s.Mentions({"event_file_writer", "summarywriter", "tensorboardx"});
   });
@@ -312,7 +315,7 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
          return AnySite(e, 1, [](const SiteEvidence& s) {
            const bool evaluating = s.Mentions({"nested_concat", "nested_numpify", "evaluation_loop",
                                                "prediction_loop", "evaluate", "predict"}) ||
-                                   s.traits.PhaseShare(BirthPhase::kEvaluation) > 0.5;
+                                   s.traits.PhaseShare(BirthPhase::kEvaluation) > kMostly;
            return evaluating && (s.verdict.kind == VerdictKind::kSpikeRecovered ||
                                  s.verdict.kind == VerdictKind::kSpikeRetained);
          });
@@ -320,7 +323,7 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
       {"K06", KeptGraph},
       {"K07",
        [](const EvidenceBundle& e) {
-         return AnySite(e, 0.1, [](const SiteEvidence& s) {
+         return AnySite(e, kSmallKeeper, [](const SiteEvidence& s) {
            const bool list = s.Mentions({"metric", "log_history", "logger", "step_outputs", "epoch_end",
                                          "history", "losses.append", "outputs.append"});
            return list && (s.Keeps() || s.verdict.evidence.cycle_amplitude_bytes.has_value());
@@ -334,7 +337,7 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
          return AnySite(e, 1, [](const SiteEvidence& s) {
            const bool examples =
                s.Mentions({"decode", "image", "pil", "imread", "jpeg", "getitem", "dataset"}) ||
-               s.traits.PhaseShare(BirthPhase::kFetch) > 0.5;
+               s.traits.PhaseShare(BirthPhase::kFetch) > kMostly;
            return examples && (s.verdict.kind == VerdictKind::kCacheFill ||
                                (s.verdict.kind == VerdictKind::kWarmupComplete &&
                                 s.verdict.evidence.fill_like.value_or(false)));
@@ -343,9 +346,10 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
       {"K12",
        [](const EvidenceBundle& e) {
          return AnySite(e, 1, [](const SiteEvidence& s) {
-           return s.traits.eviction_share > 0.6 && s.traits.temporary_bytes < 0.2 * s.traits.alloc_bytes &&
-                  s.verdict.evidence.maturity_steps.value_or(8) >= 7 && !IsLeak(s.verdict.kind) &&
-                  s.Mentions({"cache", "lru", "processor", "multimodal", "mm_"});
+           return s.traits.eviction_share > kEvicted &&
+                  s.traits.temporary_bytes < kOutlivesSteps * s.traits.alloc_bytes &&
+                  s.verdict.evidence.maturity_steps.value_or(kEvictionSteps) >= kEvictionSteps &&
+                  !IsLeak(s.verdict.kind) && s.Mentions({"cache", "lru", "processor", "multimodal", "mm_"});
          });
        }},
       {"K13",
@@ -358,13 +362,13 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
        [](const EvidenceBundle& e) {
          return AnySite(e, 1, [](const SiteEvidence& s) {
            return s.Mentions({"dnnl", "mkldnn", "onednn", "ideep", "cudnn"}) && IsWarmup(s) &&
-                  (s.traits.new_size_share > 0.5 || s.traits.distinct_sizes >= 8) &&
-                  s.verdict.by_step.value_or(11) > 10;
+                  (s.traits.new_size_share > kMostly || s.traits.distinct_sizes >= kManySizes) &&
+                  s.verdict.by_step.value_or(kTuningSteps + 1) > kTuningSteps;
          });
        }},
       {"K15",
        [](const EvidenceBundle& e) {
-         return AnySite(e, 0.1, [](const SiteEvidence& s) {
+         return AnySite(e, kSmallKeeper, [](const SiteEvidence& s) {
            // The compilers at work, not code that they made or modules of theirs that others call.
            return s.Keeps() && s.Mentions({"convert_frame", "compile_fx", "codecache", "async_compile",
                                            "triton/compiler", "llvm::"});
@@ -376,14 +380,14 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
            return s.Mentions(
                       {"cudnn", "cublas", "workspace", "benchmark", "find_algorithm", "mkldnn", "dnnl"}) &&
                   s.verdict.kind == VerdictKind::kWarmupComplete && s.verdict.by_step &&
-                  *s.verdict.by_step <= 10;
+                  *s.verdict.by_step <= kTuningSteps;
          });
        }},
       {"K17", DeviceFragmentation},
       {"K18", Communicator},
       {"K19",
        [](const EvidenceBundle& e) {
-         return AnySite(e, 0.01, [](const SiteEvidence& s) {
+         return AnySite(e, kTinyKeeper, [](const SiteEvidence& s) {
            return s.Mentions({"nccl", "gloo", "all_reduce", "allreduce"}) && InPool(s, "host") &&
                   IsLeak(s.verdict.kind);
          });
@@ -393,7 +397,7 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
       {"K22", Observer},
       {"K23",
        [](const EvidenceBundle& e) {
-         return AnySite(e, 0.1, [](const SiteEvidence& s) {
+         return AnySite(e, kSmallKeeper, [](const SiteEvidence& s) {
            return s.Mentions({"libav", "avcodec", "decord", "ffmpeg", "torchcodec", "videoreader"}) &&
                   IsLeak(s.verdict.kind);
          });
@@ -404,8 +408,8 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
            // Buffers that the reader of shards itself allocates, that outlive some steps, and that end together.
            return s.IsAllocatedIn(
                       {"arrow::", "parquet::", "libarrow", "libparquet", "pyarrow", "webdataset"}) &&
-                  s.traits.burst_free_share > 0.6 && !IsLeak(s.verdict.kind) &&
-                  s.traits.temporary_bytes < 0.2 * s.traits.alloc_bytes;
+                  s.traits.burst_free_share > kFreedTogether && !IsLeak(s.verdict.kind) &&
+                  s.traits.temporary_bytes < kOutlivesSteps * s.traits.alloc_bytes;
          });
        }},
       {"K25", LongerInputs},

@@ -1,5 +1,5 @@
-// The constants of the method, all of them, each with its reason. docs/verdicts.md explains the main ones; change one only
-// together with a run of all vectors.
+// The constants of the method, all of them, each with its reason; known patterns have pattern_thresholds.h.
+// docs/verdicts.md explains the main ones. Change one only together with a run of all vectors.
 #ifndef PLATEAU_ANALYZER_VERDICT_METHOD_THRESHOLDS_H_
 #define PLATEAU_ANALYZER_VERDICT_METHOD_THRESHOLDS_H_
 
