@@ -33,8 +33,6 @@ CurveTrend TrendOf(Values step, Values bytes, const RunContext& run) {
 // A count piles up when it rises by a dozen or more and the last third of the run has its share of the rise. A pool
 // that is filled once does not.
 CountTrend TrendOfCount(const std::vector<LedgerSample>& ledger, double LedgerSample::*count) {
-  constexpr double kPile = 12;
-  constexpr size_t kFewestSamples = 9;
   std::vector<double> step, value;
   for (const LedgerSample& sample : ledger) {
     if (sample.step < 1 || sample.*count <= 0) continue;
@@ -42,7 +40,7 @@ CountTrend TrendOfCount(const std::vector<LedgerSample>& ledger, double LedgerSa
     value.push_back(sample.*count);
   }
   CountTrend trend;
-  if (step.size() < kFewestSamples) return trend;
+  if (step.size() < kMinCountSamples) return trend;
   trend.known = true;
   const size_t edge = std::max<size_t>(1, step.size() / 20);
   trend.first = Median(Values(value).first(edge));
@@ -51,7 +49,8 @@ CountTrend TrendOfCount(const std::vector<LedgerSample>& ledger, double LedgerSa
   const Slope slope = RobustSlope(Values(step).subspan(third), Values(value).subspan(third));
   const Slope last = RobustSlope(Values(step).subspan(late), Values(value).subspan(late));
   trend.rate_per_step = slope.value;
-  trend.is_piling_up = trend.last - trend.first >= kPile && slope.low > 0 && last.value > 0.5 * slope.value;
+  trend.is_piling_up =
+      trend.last - trend.first >= kPileRise && slope.low > 0 && last.value > kPileLastThird * slope.value;
   return trend;
 }
 
@@ -278,8 +277,6 @@ double KeptByWorker(const ProcessWeight& process) {
 bool IsWorthNaming(double kept_bytes) { return kept_bytes >= kWorthNamingBytes; }
 
 size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
-  constexpr double kNotSmall = 0.1;               // of the largest process
-  constexpr double kToTheEnd = 0.9, kHalf = 0.5;  // of the recording's time
   bool is_training = false;
   double largest = 0, begin = 0, end = 0;
   double kept_by_workers = 0;
@@ -291,15 +288,15 @@ size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
   }
   const auto is_past = [&](const ProcessWeight& p) {
     if (p.was_replaced && p.steps <= 0) return true;
-    if (p.steps > 0 || p.end_seconds >= begin + kToTheEnd * (end - begin)) return false;
-    return is_training || p.end_seconds - p.begin_seconds < kHalf * (end - begin);
+    if (p.steps > 0 || p.end_seconds >= begin + kLivedToTheEnd * (end - begin)) return false;
+    return is_training || p.end_seconds - p.begin_seconds < kLivedLong * (end - begin);
   };
   for (const ProcessWeight& p : processes) {
     if (!is_past(p)) largest = std::max(largest, p.peak_bytes);
   }
   const bool workers_keep_much = kept_by_workers > kProcessMaterial * largest;
   const auto counts = [&](const ProcessWeight& p) {
-    const bool is_large = p.peak_bytes >= kNotSmall * largest;
+    const bool is_large = p.peak_bytes >= kLargeProcess * largest;
     if (is_past(p)) return false;
     if (p.steps > 0 && !p.is_worker) return true;
     if (!is_training) return is_large;

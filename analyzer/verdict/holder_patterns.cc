@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "analyzer/verdict/pattern_thresholds.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
@@ -143,16 +144,15 @@ bool IsHolderPattern(std::string_view id) { return HolderPatterns().contains(id)
 std::optional<PatternMatch> MatchHolderPattern(std::string_view id, const EvidenceBundle& evidence) {
   const auto pattern = HolderPatterns().find(id);
   if (pattern == HolderPatterns().end()) return std::nullopt;
-  constexpr double kWorthNaming = 0.2;  // of a site's objects
   std::optional<PatternMatch> best;
   for (size_t i = 0; i < evidence.sites.size(); ++i) {
     const SiteEvidence& site = evidence.sites[i];
     if (site.holding == nullptr || !pattern->second.counts(site)) continue;
     for (const HolderPath& path : site.holding->paths) {
       const double bytes = path.share * site.retained_bytes;
-      if (path.end != HeldBy::kRoot || path.share < kWorthNaming || !pattern->second.is_held_so(path))
+      if (path.end != HeldBy::kRoot || path.share < kHolderWorthNaming || !pattern->second.is_held_so(path))
         continue;
-      if (bytes < 0.1 * evidence.Material() || (best && bytes <= best->bytes)) continue;
+      if (bytes < kSmallKeeper * evidence.Material() || (best && bytes <= best->bytes)) continue;
       best.emplace();
       best->bytes = bytes;
       best->site = i;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
@@ -14,11 +15,6 @@ using series::HeldBy;
 using series::HolderPath;
 using series::LengthReading;
 using series::SiteHolding;
-
-constexpr double kMostOfIt = 0.5;     // a container speaks for a site of which it holds that much
-constexpr double kNearlyAll = 0.8;    // what says that a growth ends must hold that much
-constexpr double kSameSize = 0.25;    // bytes per item at two looks, relative to the larger
-constexpr double kStandsStill = 0.1;  // growth of what is live since a look, of what was live then
 
 // Live bytes of the site at a step and at the end.
 class LiveCurve {
@@ -74,21 +70,21 @@ void SayFill(const HolderPath& path, double items, double bytes_per_item, double
 // not bounded by the number of items.
 bool EndsAtBound(const HolderPath& path, const LiveCurve& live, const series::RunContext& run,
                  Verdict* verdict) {
-  if (path.share < kNearlyAll || path.lengths.size() < 2 || !IsOpenOrGrows(*verdict)) return false;
+  if (path.share < kEndsGrowthShare || path.lengths.size() < 2 || !IsOpenOrGrows(*verdict)) return false;
   const LengthReading& last = path.lengths.back();
   const LengthReading& before = path.lengths[path.lengths.size() - 2];
   if (last.bound <= 0 || last.bound != before.bound || before.items <= 0 || last.items < before.items)
     return false;
   const double size_then = live.At(before.step) / before.items, size = live.At(last.step) / last.items;
   const double now = static_cast<double>(run.steps * run.bucket_steps);
-  if (size <= 0 || std::abs(size - size_then) > kSameSize * std::max(size, size_then)) return false;
+  if (size <= 0 || std::abs(size - size_then) > kItemSizeSpread * std::max(size, size_then)) return false;
   if (last.items >= last.bound) {  // full: what came since must have replaced something
-    if (live.end() > (1 + kStandsStill) * live.At(last.step)) return false;
+    if (live.end() > (1 + kHeldStandsStill) * live.At(last.step)) return false;
     SayFill(path, last.bound, size, last.bound, live.end(), now, verdict);
     return true;
   }
   const double items = live.end() / size;
-  if (items > (1 + kSameSize) * last.bound) return false;
+  if (items > (1 + kItemSizeSpread) * last.bound) return false;
   SayFill(path, last.bound, size, std::clamp(items, last.items, last.bound), live.end(), now, verdict);
   return true;
 }
@@ -96,17 +92,17 @@ bool EndsAtBound(const HolderPath& path, const LiveCurve& live, const series::Ru
 // Whether it has an item for each example and has stopped there.
 bool HoldsTheDataSet(const HolderPath& path, const LiveCurve& live, const series::RunContext& run,
                      Verdict* verdict) {
-  constexpr double kAsMany = 0.005;
   const bool is_open =
       verdict->kind == VerdictKind::kInconclusive || verdict->kind == VerdictKind::kUnboundedGrowth;
-  if (!run.dataset_examples || *run.dataset_examples < 2 || path.share < kNearlyAll || !is_open) return false;
+  if (!run.dataset_examples || *run.dataset_examples < 2 || path.share < kEndsGrowthShare || !is_open)
+    return false;
   if (path.lengths.size() < 2 || !IsOpenOrGrows(*verdict)) return false;
   const double examples = *run.dataset_examples;
   for (const LengthReading& reading : std::span(path.lengths).last(2)) {
-    if (std::abs(reading.items - examples) > kAsMany * examples) return false;
+    if (std::abs(reading.items - examples) > kAsManyAsExamples * examples) return false;
   }
   const LengthReading& last = path.lengths.back();
-  if (live.end() > (1 + kStandsStill) * live.At(last.step)) return false;
+  if (live.end() > (1 + kHeldStandsStill) * live.At(last.step)) return false;
   SayFill(path, last.items, live.end() / last.items, last.items, live.end(),
           static_cast<double>(run.steps * run.bucket_steps), verdict);
   verdict->evidence.per_example_bytes = live.end() / last.items;
@@ -116,16 +112,14 @@ bool HoldsTheDataSet(const HolderPath& path, const LiveCurve& live, const series
 // Longer at each of the last three looks, the last of them in the later part of the run; and what is live rose
 // with it and is still there.
 bool GrowsToTheEnd(const HolderPath& path, const LiveCurve& live, const series::RunContext& run) {
-  constexpr size_t kLooks = 3;
-  constexpr double kLate = 0.4, kFewestItems = 2;
-  if (path.share < kMostOfIt || path.lengths.size() < kLooks) return false;
-  const std::span<const LengthReading> looks = std::span(path.lengths).last(kLooks);
+  if (path.share < kSpeaksForShare || path.lengths.size() < kLongerLooks) return false;
+  const std::span<const LengthReading> looks = std::span(path.lengths).last(kLongerLooks);
   for (size_t i = 1; i < looks.size(); ++i) {
-    if (looks[i].items < looks[i - 1].items + kFewestItems) return false;
+    if (looks[i].items < looks[i - 1].items + kItemsBetweenLooks) return false;
     if (live.At(looks[i].step) <= live.At(looks[i - 1].step)) return false;
   }
   const double last_step = static_cast<double>(run.steps * run.bucket_steps);
-  return looks.back().step >= kLate * last_step && live.end() >= 0.95 * live.At(looks.back().step);
+  return looks.back().step >= kLateLook * last_step && live.end() >= kStillHeld * live.At(looks.back().step);
 }
 
 bool SaysItEnded(VerdictKind kind) {
@@ -158,7 +152,8 @@ void TakeBackAllClear(const HolderPath& path, const LiveCurve& live, const serie
 void SayGarbage(const SiteHolding& holding, const series::RunContext& run, Verdict* verdict) {
   verdict->evidence.garbage_share = holding.garbage_share;
   verdict->evidence.is_collector_off = holding.is_collector_off;
-  if (holding.garbage_share < kNearlyAll || holding.is_collector_off || !IsOpenOrGrows(*verdict)) return;
+  if (holding.garbage_share < kEndsGrowthShare || holding.is_collector_off || !IsOpenOrGrows(*verdict))
+    return;
   verdict->kind = VerdictKind::kInconclusive;
   verdict->reason = Reason::kWaitsForCollector;
   verdict->why = NumberText(std::round(100 * holding.garbage_share)) +
@@ -171,9 +166,9 @@ void SayGarbage(const SiteHolding& holding, const series::RunContext& run, Verdi
 void JudgeHolding(const SiteHolding& holding, const series::SiteSeries& site_series, double bucket_steps,
                   const series::RunContext& run, Verdict* verdict, Estimate* growth) {
   if (holding.empty()) return;
-  if (holding.garbage_share >= kMostOfIt) return SayGarbage(holding, run, verdict);
+  if (holding.garbage_share >= kSpeaksForShare) return SayGarbage(holding, run, verdict);
   const HolderPath* path = holding.main();
-  if (path == nullptr || path->share < kMostOfIt) return;
+  if (path == nullptr || path->share < kSpeaksForShare) return;
   const LiveCurve live(site_series, bucket_steps, static_cast<double>(run.steps * run.bucket_steps));
   if (EndsAtBound(*path, live, run, verdict) || HoldsTheDataSet(*path, live, run, verdict)) {
     *growth = verdict->rate_bytes_per_step.value_or(Estimate{});

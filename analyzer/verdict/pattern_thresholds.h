@@ -25,6 +25,9 @@ inline constexpr double kPeakRise = 2;       // peaks within steps vary with the
 inline constexpr double kSmallKeeper = 0.1;  // what is small itself and keeps other things alive
 inline constexpr double kTinyKeeper = 0.01;  // a few bytes for each call
 
+// Who holds a site's objects.
+inline constexpr double kHolderWorthNaming = 0.2;  // of the objects: a path that explains less is not named
+
 // How a site's objects live and die.
 inline constexpr double kMostly = 0.5;
 inline constexpr double kOutlivesSteps =

@@ -1,5 +1,7 @@
 #include "analyzer/verdict/reserved_fill.h"
 
+#include "analyzer/verdict/method/thresholds.h"
+
 namespace plateau::verdict {
 namespace {
 
@@ -23,10 +25,9 @@ bool IsStraight(const series::SiteReservation& reservation, const Estimate& rate
   const bool lacks_objects =
       verdict.kind == VerdictKind::kInconclusive &&
       (verdict.reason == Reason::kFewSamples || verdict.reason == Reason::kEpochUnknown);
-  constexpr double kFewestSteps = 40, kNotSlower = 0.8;
   const double steps = static_cast<double>(run.steps) * static_cast<double>(run.bucket_steps);
-  if (!lacks_objects || steps < kFewestSteps || !rate.interval || rate.interval->low <= 0) return false;
-  return rate.value >= kNotSlower * reservation.unbounded_bytes / steps;
+  if (!lacks_objects || steps < kStraightSteps || !rate.interval || rate.interval->low <= 0) return false;
+  return rate.value >= kStraightShare * reservation.unbounded_bytes / steps;
 }
 
 }  // namespace

@@ -10,9 +10,6 @@
 namespace plateau::verdict {
 namespace {
 
-constexpr double kJump = 0.18;  // of the level
-constexpr int kJumpsSeen = 3;
-
 // Live level without in-flight churn: the minimum over three steps.
 std::vector<double> QuietLevel(const std::vector<double>& live) {
   std::vector<double> level(live.size() - 2);
@@ -21,16 +18,16 @@ std::vector<double> QuietLevel(const std::vector<double>& live) {
 }
 
 // Steps of the last three jumps, empty when there are fewer.
-std::optional<std::array<int, kJumpsSeen>> LastJumps(const std::vector<double>& level) {
+std::optional<std::array<int, kContainerJumps>> LastJumps(const std::vector<double>& level) {
   std::vector<int> jumps;
   for (size_t i = 1; i < level.size(); ++i) {
     const int index = static_cast<int>(i);
-    if (level[i] - level[i - 1] <= kJump * std::max(level[i], 1.0)) continue;
+    if (level[i] - level[i - 1] <= kContainerJump * std::max(level[i], 1.0)) continue;
     if (jumps.empty() || index - jumps.back() > 2) jumps.push_back(index);
   }
-  if (jumps.size() < kJumpsSeen) return std::nullopt;
-  std::array<int, kJumpsSeen> last;
-  for (int i = 0; i < kJumpsSeen; ++i) last[i] = jumps[jumps.size() - kJumpsSeen + i] + 1;
+  if (jumps.size() < kContainerJumps) return std::nullopt;
+  std::array<int, kContainerJumps> last;
+  for (int i = 0; i < kContainerJumps; ++i) last[i] = jumps[jumps.size() - kContainerJumps + i] + 1;
   return last;
 }
 
@@ -55,8 +52,8 @@ std::optional<Verdict> JudgeContainer(const series::SiteSeries& site, int steps,
       !Within(step_ratio[1], kLeastGrowthFactor, kMostStepFactor))
     return std::nullopt;
 
-  std::array<double, kJumpsSeen> levels;
-  for (int i = 0; i + 1 < kJumpsSeen; ++i) {
+  std::array<double, kContainerJumps> levels;
+  for (int i = 0; i + 1 < kContainerJumps; ++i) {
     levels[i] =
         j[i + 1] - j[i] > kMedianFromSteps ? MedianBetween(level, j[i] + 1, j[i + 1] - 1) : level[j[i] + 1];
   }
@@ -82,7 +79,7 @@ std::optional<Verdict> JudgeContainer(const series::SiteSeries& site, int steps,
   // Re-allocation frees the old block in the same step.
   const Values freed(site.free_bytes);
   const double usual = Median(freed);
-  for (int i = 1; i < kJumpsSeen; ++i) {
+  for (int i = 1; i < kContainerJumps; ++i) {
     const int begin = std::max(0, j[i] - 1);
     const int end = std::min<int>(j[i] + 2, static_cast<int>(freed.size()));
     if (Max(freed.subspan(begin, end - begin)) - usual < kOldBlockShare * levels[i - 1]) return std::nullopt;

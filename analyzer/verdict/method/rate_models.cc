@@ -12,8 +12,6 @@ namespace plateau::verdict {
 namespace {
 
 constexpr int kShapes = static_cast<int>(RateShape::kPowerLaw) + 1;
-constexpr int kDecayConstants = 36;  // from 1.1 n down to n/40
-constexpr double kDecayProfile = 5.0;
 
 // Decay constants tried, as divisors of the number of buckets.
 const std::array<double, kDecayConstants>& DecayDivisors() {
@@ -241,7 +239,7 @@ std::vector<RateFit> FitRateModels(Values y, Values centre, double floor) {
   decay.remaining_low = std::numeric_limits<double>::infinity();
   decay.remaining_high = -std::numeric_limits<double>::infinity();
   for (int d = 0; d < kDecayConstants; ++d) {
-    if (effective * std::log((profile.rss[d] / n + floor_variance) / least) >= kDecayProfile) continue;
+    if (effective * std::log((profile.rss[d] / n + floor_variance) / least) >= kProfileDrop) continue;
     decay.remaining_low = std::min(decay.remaining_low, profile.remaining[d]);
     decay.remaining_high = std::max(decay.remaining_high, profile.remaining[d]);
   }

@@ -51,6 +51,8 @@ inline constexpr double kMostLevelFactor = 3.0;
 inline constexpr int kMedianFromSteps = 4;      // levels between jumps farther apart are medians
 inline constexpr int kYoungSteps = 8;           // births of the last steps prove nothing yet
 inline constexpr double kOldBlockShare = 0.35;  // of the level: what a jump must free, the old block
+inline constexpr double kContainerJump = 0.18;  // of the level: less is no jump of a container ...
+inline constexpr int kContainerJumps = 3;       // ... and fewer jumps show no factor
 inline constexpr double kOverdueJump = 1.5;     // the next jump is overdue: it is no container
 
 // Retention-rate models.
@@ -83,8 +85,9 @@ inline constexpr double kLaplace90 = -1.28;  // that get rarer lie below
 inline constexpr double kDecayRest = 0.02;   // of all: a decay that leaves less to come has ended
 inline constexpr double kLeastDecayDivisor = 0.9;  // decay constants tried: from 1.1 windows ...
 inline constexpr double kMostTauDivisor = 40.0;    // ... to a fortieth of one
-inline constexpr double kShortestPart = 0.1;       // of the window: parts of a broken shape are no shorter
-inline constexpr double kMostDecayedTaus = 3;      // after three decay constants 95 % are over
+inline constexpr int kDecayConstants = 36;     // in so many steps, each a tenth shorter than the one before
+inline constexpr double kShortestPart = 0.1;   // of the window: parts of a broken shape are no shorter
+inline constexpr double kMostDecayedTaus = 3;  // after three decay constants 95 % are over
 inline constexpr double kPowerOffsets[] = {0.0, 3.0, 10.0};  // of c (k + offset)^-alpha
 inline constexpr double kPowers[] = {0.3, 0.45, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0};
 inline constexpr double kLeastFall = 1.5;  // a power law that falls by less over the window is a constant
@@ -202,7 +205,32 @@ inline constexpr double kWorthNamingBytes = 64
 inline constexpr double kResidentLeads =
     1.1;  // resident growth this much above the traced one makes the forecast
 
+inline constexpr size_t kMinCountSamples =
+    9;                                   // of the ledger, three for each third, before a count has a trend
+inline constexpr double kPileRise = 12;  // threads: pools are smaller, or filled once ...
+inline constexpr double kPileLastThird =
+    0.5;  // ... so that the last third of the run has not this share of the rate
+inline constexpr double kLargeProcess = 0.1;   // of the largest process: it may have the headline
+inline constexpr double kLivedToTheEnd = 0.9;  // of the recording's time ...
+inline constexpr double kLivedLong = 0.5;  // ... of which a process that has ended before counts with so much
+
 inline constexpr double kSureShare = 0.1;  // of the rate: the lower bound of growth outside the allocator
+
+// Pages of what was reserved at once, filled in a straight line.
+inline constexpr double kStraightSteps = 40;   // as for an all-clear
+inline constexpr double kStraightShare = 0.8;  // of the mean rate: what it grows by lately
+
+// Containers, as walks over the living objects found them.
+inline constexpr double kSpeaksForShare =
+    0.5;  // of a site's objects: a container that holds as many speaks for it
+inline constexpr double kEndsGrowthShare = 0.8;  // the same before it may say that a growth ends
+inline constexpr double kItemSizeSpread = 0.25;  // bytes per item at two looks, relative to the larger
+inline constexpr double kHeldStandsStill = 0.1;  // growth of what is live since a look, of what was live then
+inline constexpr double kAsManyAsExamples = 0.005;  // items and examples of the data set: as many
+inline constexpr size_t kLongerLooks = 3;           // at each of which it was longer ...
+inline constexpr double kItemsBetweenLooks = 2;     // ... by this, as one item may be in flight
+inline constexpr double kLateLook = 0.4;            // of the run: the last look is not earlier
+inline constexpr double kStillHeld = 0.95;          // of what was live then
 
 // Honesty rules.
 inline constexpr int kAllClearSteps = 40;  // fewer show no growth that a cache or a warm-up could not make
