@@ -12,7 +12,7 @@ absl::Status CheckJsonLimits(std::string_view text) {
         absl::StrCat(text.size(), " bytes of JSON are more than the ", kMaxJsonBytes, " that are read"));
   }
   // Every value but the first of its kind stands behind a comma, a colon or an opening bracket.
-  size_t values = 1, depth = 0, deepest = 0;
+  size_t values = 1, objects = 0, depth = 0, deepest = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     switch (text[i]) {
       case '"':
@@ -23,6 +23,7 @@ absl::Status CheckJsonLimits(std::string_view text) {
       case '[':
       case '{':
         deepest = std::max(deepest, ++depth);
+        objects += text[i] == '{';
         ++values;
         break;
       case ']':
@@ -44,6 +45,11 @@ absl::Status CheckJsonLimits(std::string_view text) {
   if (values > kMaxJsonValues) {
     return absl::ResourceExhaustedError(
         absl::StrCat("about ", values, " values of JSON; at most ", kMaxJsonValues, " are read"));
+  }
+  if (objects > kFreeJsonObjects + text.size() / kLeastBytesPerJsonObject) {
+    return absl::ResourceExhaustedError(absl::StrCat(objects, " objects in ", text.size(),
+                                                     " bytes of JSON; those that are read have ",
+                                                     kLeastBytesPerJsonObject, " bytes and more"));
   }
   return absl::OkStatus();
 }

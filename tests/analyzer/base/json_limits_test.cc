@@ -36,5 +36,18 @@ TEST(JsonLimitsTest, TooManyValuesAreRefused) {
   EXPECT_TRUE(absl::IsResourceExhausted(CheckJsonLimits(text + "0]")));
 }
 
+TEST(JsonLimitsTest, ManyEmptyObjectsAreRefused) {
+  const auto rows = [](size_t count, const std::string& row) {
+    std::string text = "[";
+    for (size_t i = 0; i < count; ++i) text += row + ",";
+    return text + "0]";
+  };
+  EXPECT_TRUE(CheckJsonLimits(rows(kFreeJsonObjects, "{}")).ok());
+  EXPECT_TRUE(CheckJsonLimits(rows(3 * kFreeJsonObjects, R"({"site": "a.py:1", "line": 12345})")).ok());
+  const absl::Status status = CheckJsonLimits(rows(2 * kFreeJsonObjects, "{}"));
+  EXPECT_TRUE(absl::IsResourceExhausted(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("131072 objects"));
+}
+
 }  // namespace
 }  // namespace plateau
