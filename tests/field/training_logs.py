@@ -122,19 +122,31 @@ def of_mlflow(folder):
     return {key: value for run in runs for key, value in run.data.metrics.items()}
 
 
+def records_of_wandb(path):
+    """The records of an offline run: LevelDB's log format behind a header of seven bytes, pieces of at most 32 KiB."""
+    data, block = pathlib.Path(path).read_bytes(), 32768
+    assert data[:4] == b":W&B", data[:4]
+    at, record = 7, b""
+    while at + 7 <= len(data):
+        room = block - at % block
+        if room < 7:
+            at += room
+            continue
+        length, kind = int.from_bytes(data[at + 4:at + 6], "little"), data[at + 6]
+        record += data[at + 7:at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):  # whole, or the last piece
+            yield record
+            record = b""
+
+
 def of_wandb(folder):
-    """The last value of each key in the offline run, from its log of records."""
+    """The last value of each key in the offline run."""
     from wandb.proto import wandb_internal_pb2
-    from wandb.sdk.internal.datastore import DataStore
 
     found = {}
     for path in glob.glob(f"{folder}/wandb/offline-run-*/run-*.wandb"):
-        store = DataStore()
-        store.open_for_scan(path)
-        while True:
-            data = store.scan_data()
-            if data is None:
-                break
+        for data in records_of_wandb(path):
             record = wandb_internal_pb2.Record()
             record.ParseFromString(data)
             for item in record.history.item:
