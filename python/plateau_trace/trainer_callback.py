@@ -7,8 +7,12 @@ Every line that the Trainer logs (to TensorBoard, Weights & Biases, MLflow, its 
 plateau/growth_kib_per_step, plateau/tensors and plateau/severity (0 fine, 1 bounded, 2 undecided, 3 grows without an end), as of the last reading;
 see plateau_trace.live. PlateauCallback(log=False) only marks.
 
+PlateauCallback(save_on_usr1=True) answers SIGUSR1, as `plateau run --stop-before-oom` sends it, with a checkpoint of the Trainer and the end of the
+training; trainer.train(resume_from_checkpoint=True) goes on from there.
+
 transformers is imported when PlateauCallback is first asked for, so importing this module needs nothing.
 """
+import signal
 import sys
 
 from plateau_trace import mark
@@ -21,14 +25,20 @@ def _make():
     from transformers import TrainerCallback
 
     class PlateauCallback(TrainerCallback):
-        """Steps, epochs, evaluations and checkpoints as Plateau marks, and numbers for the log. Changes nothing in the training."""
+        """Steps, epochs, evaluations and checkpoints as Plateau marks, and numbers for the log. Changes nothing in the training, unless it was asked
+        to save on SIGUSR1."""
 
-        def __init__(self, log=True, interval=30.0):
+        def __init__(self, log=True, interval=30.0, save_on_usr1=False):
             self._evaluation = None
+            self._save_on_usr1 = save_on_usr1
+            self._is_told_to_save = False
+            self._earlier_handler = None
             self.report = LiveReport(interval) if log else None
 
         def on_train_begin(self, args, state, control, **kwargs):
             self._come_first()
+            if self._save_on_usr1:
+                self._earlier_handler = signal.signal(signal.SIGUSR1, self._on_usr1)
             mark.note("Trainer: batch %s x accumulation %s" % (
                 getattr(args, "per_device_train_batch_size", "?"), getattr(args, "gradient_accumulation_steps", "?")))
 
@@ -39,6 +49,9 @@ def _make():
             mark.step()
             if self.report is not None:
                 self.report.poll()
+            if self._is_told_to_save:
+                self._is_told_to_save = False
+                control.should_save = control.should_training_stop = True
 
         def on_log(self, args, state, control, logs=None, **kwargs):
             if self.report is not None and logs is not None:
@@ -67,6 +80,12 @@ def _make():
 
         def on_train_end(self, args, state, control, **kwargs):
             self._end_evaluation()
+            if self._earlier_handler is not None:
+                signal.signal(signal.SIGUSR1, self._earlier_handler)
+                self._earlier_handler = None
+
+        def _on_usr1(self, _number, _frame):
+            self._is_told_to_save = True  # by the end of this step
 
         def _come_first(self):
             """Before the callbacks that write the log, which look at the same dictionary: they stand in front of a user's. The handler that calls

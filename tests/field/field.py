@@ -75,7 +75,7 @@ def judge(report, script, verdicts, mark, never):
 
 
 def show(report, note):
-    print(f"    {report['verdict'].upper()} ({note}): {report['headline']['sentence']}")
+    print(f"    {report['verdict'].upper()} ({note}): {report['headline']['summary']}. {report['headline']['sentence']}")
     for row in report["card_rows"]:
         print("      " + row)
 

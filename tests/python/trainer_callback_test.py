@@ -1,5 +1,6 @@
 """The Trainer callback against the event protocol of the Hugging Face Trainer (a stand-in: the library is not here)."""
 import os
+import signal
 import sys
 import types
 import unittest
@@ -28,6 +29,7 @@ class TrainerCallbackTest(unittest.TestCase):
 
     def tearDown(self):
         mark._recorder.update(self.saved)
+        trainer_callback._class = None  # made of a stand-in
 
     def test_importing_needs_no_transformers(self):
         self.assertNotIn("transformers", sys.modules)
@@ -52,6 +54,25 @@ class TrainerCallbackTest(unittest.TestCase):
         self.assertEqual([name for name, _ in self.seen],
                          ["note", "step", "step", "begin", "end", "note", "epoch"])
         self.assertEqual(self.seen[3:5], [("begin", b"eval"), ("end", b"eval")])
+
+    def test_a_signal_saves_and_stops_at_the_end_of_a_step(self):
+        sys.modules["transformers"] = types.SimpleNamespace(TrainerCallback=TrainerCallback)
+        try:
+            silent, callback = trainer_callback.PlateauCallback(log=False), trainer_callback.PlateauCallback(log=False, save_on_usr1=True)
+        finally:
+            del sys.modules["transformers"]
+        control = types.SimpleNamespace(should_save=False, should_training_stop=False)
+        before = signal.getsignal(signal.SIGUSR1)
+        silent.on_train_begin(types.SimpleNamespace(), None, control)
+        self.assertEqual(signal.getsignal(signal.SIGUSR1), before)
+        callback.on_train_begin(types.SimpleNamespace(), None, control)
+        callback.on_step_end(None, None, control)
+        self.assertFalse(control.should_save)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        callback.on_step_end(None, None, control)
+        self.assertTrue(control.should_save and control.should_training_stop)
+        callback.on_train_end(None, None, control)
+        self.assertEqual(signal.getsignal(signal.SIGUSR1), before)
 
 
 if __name__ == "__main__":
