@@ -91,8 +91,8 @@ bool JudgeFromWithin(const series::StepClock& clock, const series::RunContext& r
     verdict->kind = VerdictKind::kInconclusive;
     verdict->reason = verdict::Reason::kLossLimited;
     verdict->why =
-        "some frees are not seen in this attached program, as addresses come again that nobody freed, and what "
-        "stays may be gone";
+        "some frees are not seen in this attached program, as addresses come again that nobody freed, and "
+        "what stays may be gone";
     verdict->needs_steps.reset();
     return true;
   }

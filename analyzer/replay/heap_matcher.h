@@ -36,9 +36,9 @@ namespace plateau::replay {
 struct MatchTotals {
   uint64_t events = 0;
   uint64_t unknown_frees = 0;
-  uint64_t late_frees = 0;    // order repaired
+  uint64_t late_frees = 0;     // order repaired
   uint64_t implied_frees = 0;  // of blocks whose address was given out again, and no free came
-  uint64_t live_objects = 0;  // when what is retained was taken
+  uint64_t live_objects = 0;   // when what is retained was taken
   uint64_t live_table_bytes = 0;
 };
 

@@ -151,7 +151,7 @@ struct ReplayResult {
   uint32_t peak_bucket = 0;
   uint64_t events = 0;
   uint64_t unknown_frees = 0;
-  uint64_t late_frees = 0;  // order repaired
+  uint64_t late_frees = 0;     // order repaired
   uint64_t implied_frees = 0;  // of blocks whose address was given out again, and no free came
   uint64_t live_objects = 0;
   uint64_t live_table_bytes = 0;

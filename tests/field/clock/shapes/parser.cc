@@ -34,7 +34,8 @@ std::set<std::string> g_names;
 }
 
 [[gnu::noinline]] std::string Write(int seed, int depth) {
-  std::string text = "name" + std::string(1 + (seed * 7 + depth) % 40, static_cast<char>('a' + (seed + depth) % 26));
+  std::string text =
+      "name" + std::string(1 + (seed * 7 + depth) % 40, static_cast<char>('a' + (seed + depth) % 26));
   if (depth == 0) return text;
   text += '(';
   for (int i = 0; i < 4; ++i) text += (i > 0 ? "," : "") + Write(seed + i, depth - 1);
