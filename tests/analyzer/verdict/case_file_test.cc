@@ -59,7 +59,7 @@ TEST(CaseFileTest, EventStreamsMustMakeSense) {
 TEST(CaseFileTest, FewOrDegenerateSamplesAreJudgedNotCrashedOn) {
   for (const char* text :
        {"1,5000000\n", "1,5000000\n1,6000000\n", "step,rss_mb\n1,0\n2,0\n3,0\n4,0\n5,0\n6,0\n7,0\n8,0\n9,0\n",
-        "5,1000000\n5,1000000\n5,1000000\n5,1000000\n5,1000000\n5,1000000\n5,1000000\n5,1000000\n",
+        "5,9000000\n5,9000000\n5,9000000\n5,9000000\n5,9000000\n5,9000000\n5,9000000\n5,9000000\n",
         "1,1e300\n2,1\n3,-1e300\n"}) {
     const auto cases = ParseLogCases(text, "rss.csv", {});
     ASSERT_TRUE(cases.ok()) << cases.status();
