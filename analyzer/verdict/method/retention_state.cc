@@ -378,12 +378,33 @@ class RetentionJudge {
         state_.state = Retention::kStopped;
         break;
       case RateTrend::kConstant:
-        return FinishConstant(std::move(state_), window_, fit, buckets_);
+        return ConstantFrom(fit);
       case RateTrend::kSlowing:
         FinishSlowing(fit);
         break;
     }
     return state_;
+  }
+
+  // A second level of a few steps at the end may be chance. Where it cannot be told from nothing, and one level for all
+  // steps explains them about as well, that is the answer.
+  RetentionState ConstantFrom(const RateFit& fit) {
+    RetentionState answer = FinishConstant(state_, window_, fit, buckets_);
+    if (answer.state == Retention::kConstant || fit.shape == RateShape::kConstant) return answer;
+    if (const RateFit* one_level = OneLevel()) {
+      state_.shape = one_level->shape;
+      RetentionState simpler = FinishConstant(std::move(state_), window_, *one_level, buckets_);
+      if (simpler.state == Retention::kConstant) return simpler;
+    }
+    return answer;
+  }
+
+  const RateFit* OneLevel() const {
+    for (const RateFit& fit : state_.fits) {
+      if (fit.shape == RateShape::kConstant && InEvidenceSet(fit, state_.fits) && fit.rate >= floor_rate_)
+        return &fit;
+    }
+    return nullptr;
   }
 
   void FinishSlowing(const RateFit& fit) {

@@ -135,6 +135,29 @@ TEST(UnboundedGrowth, ALateBeginIsNoLeakWithoutAPass) {
   EXPECT_NEAR(*verdict.onset_step, 81, 5);
 }
 
+// KiB that a string store of spaCy kept in each slice of its allocations, from samples of 128 KiB. The last slices
+// happen to be lower, and a second level that begins with them fits best by a hair.
+TEST(UnboundedGrowth, ALastLevelThatMayBeChanceDoesNotUndecideTheRest) {
+  constexpr double kKilobytes[] = {
+      0,    1114, 459, 852, 590,  590, 393, 852, 131, 262, 459, 262, 721, 328,  524,  721, 131,
+      524,  655,  131, 262, 262,  524, 787, 393, 524, 262, 656, 524, 655, 524,  393,  656, 131,
+      655,  787,  393, 393, 1180, 524, 262, 0,   524, 393, 393, 393, 262, 1573, 787,  787, 524,
+      787,  262,  787, 393, 393,  786, 0,   0,   262, 262, 524, 787, 262, 393,  787,  0,   262,
+      1049, 393,  655, 131, 524,  262, 262, 262, 393, 262, 524, 393, 262, 0,    1311, 0,   262,
+      1049, 262,  655, 524, 262,  787, 393, 0,   131, 393, 262, 262, 0,   262,  0};
+  constexpr double kSample = 128 * 1024;
+  series::SiteSeries site(std::size(kKilobytes));
+  site.surv_variance.assign(std::size(kKilobytes) + 1, 0);
+  for (size_t step = 1; step <= std::size(kKilobytes); ++step) {
+    const double bytes = 1000 * kKilobytes[step - 1];
+    site.alloc_bytes[step] = site.surv_bytes[step] = bytes;
+    site.alloc_count[step] = site.surv_count[step] = std::round(bytes / kSample);
+    site.surv_variance[step] = bytes * kSample;
+  }
+  const Verdict verdict = ClassifySite(site, RunOf(std::size(kKilobytes)));
+  EXPECT_EQ(verdict.kind, VerdictKind::kUnboundedGrowth) << verdict.why;
+}
+
 TEST(UnboundedGrowth, ACacheThatIsNearlyFullIsNotCalled) {
   const Verdict verdict = ClassifySite(Keeping(CacheOf(200, 300, 1, 3)), RunOf(300));
   EXPECT_FALSE(GrowsWithoutEnd(verdict.kind)) << VerdictName(verdict.kind);
