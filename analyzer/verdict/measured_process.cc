@@ -48,6 +48,14 @@ LateSlope LateSlopeOf(Values step, Values bytes, double material) {
   return late;
 }
 
+// Whether a growth of `rate` has come to nothing in the last part of the run, where some samples say so.
+bool IsSilentAtEnd(Values step, Values bytes, double rate) {
+  const size_t begin = LateBegin(step, 1 - kSilentTailShare);
+  if (step.size() - begin < kMinSlopeSamples) return false;
+  const double expected = rate * (step.back() - step[begin]);
+  return Max(bytes.subspan(begin)) - bytes[begin] < kSilentGrowth * expected;
+}
+
 OverheadFact FactOf(Values step, Values bytes, double material) {
   OverheadFact fact;
   if (step.size() < kMinOverheadSamples) return fact;
@@ -91,7 +99,7 @@ OverheadTrend JudgeOverhead(Values step, Values bytes, const RunContext& run) {
 
   const LateSlope late = LateSlopeOf(step, bytes, kProcessMaterial * run.reference_bytes);
   trend.slope = late.slope;
-  if (late.grows) {
+  if (late.grows && !IsSilentAtEnd(step, bytes, late.slope.value)) {
     trend.growth = Growth::kGrowing;
   } else if (kind == VerdictKind::kWarmupInProgress) {
     trend.growth = Growth::kSlowing;

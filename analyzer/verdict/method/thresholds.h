@@ -197,9 +197,10 @@ inline constexpr double kOwnHeapShare =
 inline constexpr size_t kMinOverheadSamples = 4;  // of the ledger, before a trend of it is told
 inline constexpr size_t kMinRiseSamples = 12;  // of the ledger, before a slow rise of the process is believed
 inline constexpr double kStillGrowingShare =
-    0.3;                                     // of its rate: what the last third of a growth has at least
-inline constexpr double kSlackShare = 0.08;  // held and not live, of the reference: worth a sentence ...
-inline constexpr double kSlackRise = 1.5;    // ... when it has risen by half
+    0.3;                                      // of its rate: what the last third of a growth has at least
+inline constexpr double kSilentGrowth = 0.1;  // of its rate: a growth that has less in the end has ended
+inline constexpr double kSlackShare = 0.08;   // held and not live, of the reference: worth a sentence ...
+inline constexpr double kSlackRise = 1.5;     // ... when it has risen by half
 inline constexpr double kWorthNamingBytes = 64
                                             << 10;  // less kept in all is not mentioned beside an all-clear
 inline constexpr double kResidentLeads =

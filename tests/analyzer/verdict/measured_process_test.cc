@@ -75,6 +75,23 @@ TEST(MeasuredProcessTest, HolesAreComparedWithTheProcessWithoutItsFiles) {
   EXPECT_EQ(facts.gap.growth, Growth::kFlat) << "it is no fragmentation worth a headline of its own";
 }
 
+// Holes that grew by 20 MiB and stand still for the last sixth of the run.
+TEST(MeasuredProcessTest, HolesThatHaveNotGrownLatelyAreNoFragmentation) {
+  const auto growth = [](double until) {
+    series::ProcessSeries process;
+    for (int i = 1; i <= 60; ++i) {
+      process.step.push_back(3 * i);
+      process.held.push_back((100 + 20 * std::min(i / 60.0, until) / until) * kMiB);
+      process.rss.push_back(process.held.back());
+      process.live.push_back(90 * kMiB);
+      process.live_peak.push_back(95 * kMiB);
+    }
+    return MeasureProcess(process, RunOf(180)).facts.gap.growth;
+  };
+  EXPECT_EQ(growth(1.0), Growth::kGrowing);
+  EXPECT_NE(growth(0.84), Growth::kGrowing);
+}
+
 TEST(MeasuredProcessTest, TheLatePartIsCountedInStepsHoweverTheSamplesLie) {
   // Most samples lie in the first steps, in which the allocator warms up by 1 MiB a step; then nothing moves.
   series::ProcessSeries process = ProcessAt({}, 0);
