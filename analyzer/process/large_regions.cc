@@ -54,6 +54,7 @@ void LargeRegions::Add(const replay::LiveView& object) {
   if (object.reserved_bytes == 0) return;
   Row& row = rows_[object.row];
   row.resident_bytes += object.bytes;
+  if (is_of_steps) row.grown_bytes += object.bytes;
   if (object.count > 0) {
     row.reserved_bytes += static_cast<double>(object.reserved_bytes);
   } else if (is_of_steps) {
@@ -77,7 +78,7 @@ void LargeRegions::Finish(const replay::StackRows& rows, const replay::Definitio
     site.resident_bytes += sums.resident_bytes;
     site.arrived_bytes += sums.arrived_bytes;
     if (module == 0) continue;
-    site.unbounded_bytes += sums.arrived_bytes;
+    site.unbounded_bytes += sums.grown_bytes;  // pages of the maps that it has, and more maps
     const auto [place, is_new] = of_module.try_emplace(module, libraries_.size());
     if (is_new) {
       LibraryMaps maps;
@@ -94,7 +95,7 @@ void LargeRegions::Finish(const replay::StackRows& rows, const replay::Definitio
     }
     maps.allocator.reserved_bytes += sums.reserved_bytes;
     maps.allocator.resident_bytes += sums.resident_bytes;
-    maps.allocator.grown_bytes += sums.arrived_bytes;
+    maps.allocator.grown_bytes += sums.grown_bytes;
     std::vector<uint32_t>& sites = maps.allocator.sites;
     if (std::find(sites.begin(), sites.end(), row.site) == sites.end()) sites.push_back(row.site);
   }
@@ -135,15 +136,25 @@ void LargeRegions::ChargeCallers(const replay::StackRows& rows, const replay::De
     if (maps.allocator.grown_bytes <= kGrewInSteps * maps.allocator.resident_bytes) continue;
     double all = 0;
     absl::flat_hash_map<uint32_t, std::pair<double, uint32_t>> calls;  // by location: bytes, and a site of it
-    for (uint32_t number = 0; number < rows.size(); ++number) {
-      if (rows.pool(number) == replay::Pool::kMmap) continue;
-      const replay::StackRow row = rows[number];
-      if (row.alloc_bytes <= 0 || !IsBeneath(row.node, maps.module, definitions)) continue;
-      const double bytes = row.alloc_bytes * share_of_steps(row.site);
+    const auto add = [&](const replay::StackRow& row, double bytes) {
       auto& [sum, site] = calls[table->sites()[row.site].location];
       all += bytes;
       sum += bytes;
       site = row.site;
+    };
+    for (uint32_t number = 0; number < rows.size(); ++number) {
+      if (rows.pool(number) == replay::Pool::kMmap) continue;
+      const replay::StackRow row = rows[number];
+      if (row.alloc_bytes > 0 && IsBeneath(row.node, maps.module, definitions))
+        add(row, row.alloc_bytes * share_of_steps(row.site));
+    }
+    // Maps that were made in the steps beneath a line of the user's say the same of those that the library's own
+    // threads made.
+    for (const auto& [number, sums] : rows_) {
+      const replay::StackRow row = rows[number];
+      const bool is_users = table->OwnerOf(table->sites()[row.site].location) == Owner::kUser;
+      const double made = sums.grown_bytes - sums.arrived_bytes;
+      if (is_users && made > 0 && IsBeneath(row.node, maps.module, definitions)) add(row, made);
     }
     const auto most = std::max_element(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
       return std::pair(a.second.first, b.first) < std::pair(b.second.first, a.first);

@@ -51,7 +51,9 @@ class LargeRegions {
 
  private:
   struct Row {
-    double reserved_bytes = 0, resident_bytes = 0, arrived_bytes = 0;
+    double reserved_bytes = 0, resident_bytes = 0;
+    double arrived_bytes = 0;  // pages of what was there, in the steps
+    double grown_bytes = 0;    // those, and what was reserved anew
   };
 
   absl::flat_hash_map<uint32_t, Row> rows_;

@@ -20,7 +20,7 @@ struct SiteReservation {
   double resident_bytes = 0;   // of it in memory
   double arrived_bytes = 0;    // of that: came into memory during the steps, in what existed before
   double grown_bytes = 0;      // all that was born at the site during the steps and is alive
-  double unbounded_bytes = 0;  // of arrived_bytes: in maps that a library made, which makes others too
+  double unbounded_bytes = 0;  // gained in the steps by maps that a library made, which makes others too
 
   bool is_by_caller =
       false;  // the site is not the one that made the maps, but the one that calls the library
