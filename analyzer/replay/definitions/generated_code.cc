@@ -30,7 +30,7 @@ bool IsNamedByHash(absl::string_view path) {
 
 bool IsInCompilerCache(const std::string& path) {
   return absl::StrContains(path, "/torchinductor_") || absl::StrContains(path, "/.triton/cache/") ||
-         IsNamedByHash(path);
+         absl::StrContains(path, "/__autograph_generated_file") || IsNamedByHash(path);
 }
 
 bool IsNotebookCell(const std::string& file) {

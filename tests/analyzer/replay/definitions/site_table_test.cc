@@ -155,6 +155,7 @@ TEST(GeneratedCode, IsTheCallersBusiness) {
   EXPECT_TRUE(IsInCompilerCache("/tmp/torchinductor_me/ab/" + hash + ".py"));
   EXPECT_TRUE(IsInCompilerCache("/scratch/cache/ab/" + hash + ".main.so"));
   EXPECT_FALSE(IsInCompilerCache("/scratch/cache/zz/" + hash + ".py")) << "not the folder of its hash";
+  EXPECT_TRUE(IsInCompilerCache("/tmp/__autograph_generated_filev535irgd.py")) << "TensorFlow's functions";
   EXPECT_FALSE(IsInCompilerCache("/home/me/train.py"));
   for (const char* file : {"<eval_with_key>.3", "<__array_function__ internals>",
                            "<frozen importlib._bootstrap>", "<attrs generated init x.Y>", "<string>"}) {
