@@ -219,6 +219,26 @@ double ShareOfImports(const AnalysisInput& input) {
   return all > 0 ? of_imports / all : 0;
 }
 
+// What importing modules took ends when they are imported, and is no cause of what a process does. Growth that was seen
+// in steps counts all the same: a program may load code at each of them.
+void LeaveOutImports(const AnalysisInput& input, PoolContext& pool, std::vector<SiteAnalysis>& sites) {
+  for (size_t i = 0; i < pool.sites.size(); ++i) {
+    const size_t site = pool.sites[i];
+    if (site >= input.site_info.size() || !input.site_info[site].is_import) continue;
+    SiteFinding& finding = pool.findings[i];
+    const bool grows = GrowsWithoutEnd(finding.verdict.kind);
+    if (grows && pool.run.CountsSteps()) continue;
+    if (grows) {
+      Verdict& said = sites[site].verdict;
+      said.kind = VerdictKind::kInconclusive;
+      said.reason = Reason::kNoSteps;
+      said.sentence = "Importing modules took it, which ends when they are imported.";
+    }
+    finding = {};
+    finding.verdict.kind = VerdictKind::kSteady;
+  }
+}
+
 }  // namespace
 
 Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
@@ -227,6 +247,7 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
   analysis.ledger = series::Decompose(input.ledger);
   std::vector<PoolContext>& pools = judged.pools;
   analysis.sites = std::move(judged.sites);
+  for (PoolContext& pool : pools) LeaveOutImports(input, pool, analysis.sites);
   EvidenceBundle evidence = GatherEvidence(input, pools, analysis);
 
   std::vector<ProcessVerdict> verdicts;
@@ -269,8 +290,11 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
 }
 
 double KeptByWorker(const ProcessWeight& process) {
-  const bool keeps = process.is_worker && process.steps > 0 && RemainsKept(process.verdict->headline.kind) &&
-                     !process.verdict->components.empty();
+  if (!process.is_worker || process.steps <= 0) return 0;
+  const Verdict& headline = process.verdict->headline;
+  // An all-clear says how much stays: little beside the worker, which has a framework in memory.
+  if (headline.kind == VerdictKind::kSteady) return headline.evidence.retained_bytes.value_or(0);
+  const bool keeps = RemainsKept(headline.kind) && !process.verdict->components.empty();
   return keeps ? process.verdict->components.front().bytes : 0;
 }
 

@@ -138,7 +138,10 @@ void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessH
   absl::StrAppend(&sentence,
                   workers == 1 ? " A worker keeps " : absl::StrCat(" Its ", workers, " workers keep "),
                   verdict::BytesText(kept));
-  if (!largest->site.empty()) {
+  const verdict::Evidence& evidence = largest->verdict.headline.evidence;
+  if (verdict::IsAllClear(largest->verdict.headline.kind)) {
+    if (!evidence.largest_kept.empty()) absl::StrAppend(&sentence, ", most of it at ", evidence.largest_kept);
+  } else if (!largest->site.empty()) {
     std::string kind(verdict::VerdictName(largest->verdict.headline.kind));
     std::replace(kind.begin(), kind.end(), '_', ' ');
     absl::StrAppend(&sentence, ", most of it at ", largest->site, " (", kind, ")");

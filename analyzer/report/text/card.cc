@@ -179,7 +179,8 @@ class Card {
       if (!model_.verdict.site.empty() && site.site == model_.verdict.site && site.retained_bytes > 0)
         return 0;
       if (is_open) return site.growth_bytes_per_step > 0 ? 2 : site.is_import ? 4 : 3;
-      const bool made_it = model_.verdict.name != "steady" && site.verdict == model_.verdict.name;
+      const bool made_it =
+          model_.verdict.name != "steady" && site.verdict == model_.verdict.name && !site.is_import;
       if (made_it && (headline > verdict::Tone::kFine || site.retained_bytes > 0)) return 1;
       if (site.is_import) return 4;
       const bool grows =

@@ -299,6 +299,33 @@ TEST(AnalysisTest, MostSevereProcessIsTheHeadline) {
   EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&undecided, 100, 5e8, true}}), 1u);
 }
 
+TEST(AnalysisTest, WhatImportsTookIsNoCause) {
+  const auto analyse = [](bool is_import) {
+    Scenario run(200);
+    run.AddOrdinaryTraining();
+    const size_t site = run.AddSite({.name = "<module> (worker.py:1)", .frames = {"<module> (worker.py:1)"}});
+    run.input.site_info[site].is_import = is_import;
+    for (int64_t step = 1; step <= 20; ++step) run.Keep(site, step, 20 * kMiB);
+    return run.Analyse().process;
+  };
+  EXPECT_EQ(analyse(false).headline.kind, VerdictKind::kWarmupComplete);
+  const ProcessVerdict imports = analyse(true);
+  EXPECT_EQ(imports.headline.kind, VerdictKind::kSteady) << imports.headline.sentence;
+  EXPECT_FALSE(imports.headline_site.has_value());
+}
+
+TEST(AnalysisTest, ALineThatLoadsCodeAtEachStepIsALeakAllTheSame) {
+  Scenario run(200);
+  run.epoch_steps = 50;
+  run.AddOrdinaryTraining();
+  const size_t site = run.AddSite({.name = "reload (plugins.py:9)", .frames = {"reload (plugins.py:9)"}});
+  run.input.site_info[site].is_import = true;
+  for (int64_t step = 1; step <= 200; ++step) run.Keep(site, step, 2 * kMiB);
+  const Analysis analysis = run.Analyse();
+  EXPECT_TRUE(IsLeak(analysis.process.headline.kind));
+  EXPECT_EQ(analysis.process.headline_site, site);
+}
+
 TEST(AnalysisTest, CachesOfSmallWorkersCountByWhatTheyKeepTogether) {
   ProcessVerdict steady, fill;
   steady.headline.kind = VerdictKind::kSteady;

@@ -34,6 +34,19 @@ TEST(ProcessHeadlineTest, AnAllClearNamesWhatTheWorkersKeep) {
             "Its 2 workers keep 2.00 MiB, most of it at data.py:7 in load (cache fill).");
 }
 
+// A worker that has a framework in memory is steady all the same, and what it keeps may be much for the job.
+TEST(ProcessHeadlineTest, AnAllClearNamesWhatSteadyWorkersKeepToo) {
+  std::vector<ProcessHeadline> job = {Of(400), Of(400, true), Of(400, true)};
+  for (ProcessHeadline& process : job) process.verdict.headline.kind = verdict::VerdictKind::kSteady;
+  job[0].words.sentence = "Nothing grows.";
+  job[1].verdict.headline.evidence.retained_bytes = 1 << 20;
+  job[2].verdict.headline.evidence.retained_bytes = 3 << 20;
+  job[2].verdict.headline.evidence.largest_kept = "data.py:7 in load (warmup complete)";
+  NameWhatWorkersKeep(job, &job[0]);
+  EXPECT_EQ(job[0].words.sentence,
+            "Nothing grows. Its 2 workers keep 4.00 MiB, most of it at data.py:7 in load (warmup complete).");
+}
+
 TEST(ProcessHeadlineTest, AWorkerIsTitledByTheProcessThatItServes) {
   const std::vector<ProcessHeadline> job = {Of(0), Of(400), Of(400, true), Of(400, true)};
   EXPECT_EQ(TitleProcess(job, 3), 1u);
