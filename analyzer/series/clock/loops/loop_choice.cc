@@ -156,7 +156,7 @@ class Chooser {
       return {*every, IsLikely(one.loop, every->size())};
     std::vector<const Events*> once = {&seen};  // a round, but for a round that was missed here and there
     std::vector<const Events*> varying;
-    bool is_constant = false;
+    bool is_constant = false, is_doubtful = false;
     for (const Events* anchor : it->second) {
       const std::vector<size_t> counts = CountsPerRound(*anchor, seen);
       const auto [usual, number] = Commonest(counts);
@@ -164,13 +164,16 @@ class Chooser {
           static_cast<double>(number) >= 0.9 * static_cast<double>(counts.size())) {
         is_constant = true;
         if (usual == 1) once.push_back(anchor);
+        // Several in each round, at equal distances: perhaps only every so many rounds were seen.
+        is_doubtful |= usual > 1 && GoesRoundAsOften(innermost_.at(anchor), one.loop, seen.size()) &&
+                       LieAsFarApartAsRounds(*anchor, seen, TimeOf());
       } else if (IsBetter(*anchor, seen, counts, one.loop)) {
         varying.push_back(anchor);
       }
     }
     if (is_constant) {
       const Events* rounds = MostAgreed(once);
-      return {*rounds, varying.empty() && IsLikely(one.loop, rounds->size())};
+      return {*rounds, !is_doubtful && varying.empty() && IsLikely(one.loop, rounds->size())};
     }
     std::pair<Events, bool> rounds = RoundsOfAnchors(varying, seen);
     rounds.second = rounds.second && IsLikely(one.loop, rounds.first.size());
@@ -217,6 +220,10 @@ class Chooser {
     return rounds <= seen || AreAlike(rounds, seen);
   }
 
+  std::function<uint64_t(uint32_t)> TimeOf() const {
+    return [this](uint32_t event) { return finder_.TimeOf(event); };
+  }
+
   // What is met in each round that was seen, and again as long after as from one round to the next where a round was
   // not: nothing else was recorded in that one. Null when no stack is like that.
   const Events* InEveryRound(const std::vector<const Events*>& anchors, const Candidate& one) const {
@@ -225,8 +232,7 @@ class Chooser {
     for (const Events* anchor : anchors) {
       if (anchor->size() < kFewestRounds || anchor->size() <= seen.size()) break;  // the most frequent first
       if (!GoesRoundAsOften(innermost_.at(anchor), one.loop, seen.size())) continue;
-      const auto time_of = [this](uint32_t event) { return finder_.TimeOf(event); };
-      if (AreRoundsBetween(*anchor, seen, time_of)) found.push_back(anchor);
+      if (AreRoundsBetween(*anchor, seen, TimeOf())) found.push_back(anchor);
     }
     return found.empty() ? nullptr : MostAgreed(found);
   }

@@ -39,17 +39,10 @@ bool AreAlike(size_t a, size_t b) {
   return difference <= std::max(1.0, 0.02 * static_cast<double>(std::max(a, b)));
 }
 
-bool AreRoundsBetween(const Events& events, const Events& rounds,
-                      const std::function<uint64_t(uint32_t)>& time_of) {
-  constexpr double kUsually = 0.5;  // one a round
-  constexpr double kNone = 0.01;    // of the rounds
-  constexpr double kAsFar = 0.25;   // of the way from round to round
+bool LieAsFarApartAsRounds(const Events& events, const Events& rounds,
+                           const std::function<uint64_t(uint32_t)>& time_of) {
+  constexpr double kAsFar = 0.25;  // of the way from round to round
   constexpr double kNearlyAll = 0.9;
-  const std::vector<size_t> counts = CountsPerRound(events, rounds);
-  const auto share = [&counts](size_t count) {
-    return static_cast<double>(CountOf(counts, count)) / static_cast<double>(counts.size());
-  };
-  if (counts.empty() || share(1) < kUsually || share(0) > kNone) return false;
   std::vector<uint64_t> inside, across;  // from one event to the next
   for (size_t i = 1; i < events.size(); ++i) {
     const uint64_t distance = time_of(events[i]) - time_of(events[i - 1]);
@@ -63,6 +56,18 @@ bool AreRoundsBetween(const Events& events, const Events& rounds,
     return distance > 0 && static_cast<double>(distance) >= least;
   });
   return static_cast<double>(far) >= kNearlyAll * static_cast<double>(inside.size());
+}
+
+bool AreRoundsBetween(const Events& events, const Events& rounds,
+                      const std::function<uint64_t(uint32_t)>& time_of) {
+  constexpr double kUsually = 0.5;  // one a round
+  constexpr double kNone = 0.01;    // of the rounds
+  const std::vector<size_t> counts = CountsPerRound(events, rounds);
+  const auto share = [&counts](size_t count) {
+    return static_cast<double>(CountOf(counts, count)) / static_cast<double>(counts.size());
+  };
+  if (counts.empty() || share(1) < kUsually || share(0) > kNone) return false;
+  return LieAsFarApartAsRounds(events, rounds, time_of);
 }
 
 const Events* EqualStacks(const std::vector<const Events*>& anchors, size_t seen) {

@@ -34,8 +34,13 @@ std::pair<size_t, size_t> Commonest(const std::vector<size_t>& counts);
 // Two numbers of rounds that differ by 2 % or by one round at most.
 bool AreAlike(size_t a, size_t b);
 
+// Whether those of `events` that lie in one round are about as far apart as the last one of a round and the first one of the
+// next. Several requests of one round lie closer together.
+bool LieAsFarApartAsRounds(const Events& events, const Events& rounds,
+                           const std::function<uint64_t(uint32_t)>& time_of);
+
 // Whether rounds were missed between some of `rounds`: `events` are met in each of them, once in most, and where several
-// lie in one, they lie about as far apart as from one round to the next. Several requests of one round lie close together.
+// lie in one, they lie as far apart as rounds.
 bool AreRoundsBetween(const Events& events, const Events& rounds,
                       const std::function<uint64_t(uint32_t)>& time_of);
 

@@ -43,8 +43,10 @@ class LoopFinderTest : public ::testing::Test {
     reader_ = *reader::TraceReader::Open(path_);
     definitions_ = std::make_unique<replay::Definitions>(*replay::CollectDefinitions(*reader_));
     paths_ = std::make_unique<FunctionPaths>(definitions_.get());
-    finder_ = std::make_unique<LoopFinder>(definitions_.get(), paths_.get(), nullptr);
+    SetUpAgain();
   }
+
+  void SetUpAgain() { finder_ = std::make_unique<LoopFinder>(definitions_.get(), paths_.get(), nullptr); }
 
   void Add(std::initializer_list<uint32_t> nodes, uint32_t stream = 1) {
     for (const uint32_t node : nodes) finder_->Add(stream, time_ += 10, node, bytes_, weight_);
@@ -196,6 +198,23 @@ TEST_F(LoopFinderTest, RoundsWithOneStackAloneCountWhereItComesAgainAsLateAsARou
   ASSERT_TRUE(loop.has_value());
   EXPECT_TRUE(loop->has_all_rounds);
   EXPECT_EQ(loop->begins.size(), 350u);
+}
+
+TEST_F(LoopFinderTest, TenBlocksAtEqualDistancesMayBeTenRounds) {
+  for (const bool is_even : {true, false}) {
+    SetUpAgain();
+    for (int i = 0; i < 300; ++i) {
+      for (int k = 0; k < 10; ++k) {
+        Add({1});
+        time_ += is_even ? 100 : 0;
+      }
+      Add({2});  // what every tenth round keeps, or what follows ten calls from one line of C
+      time_ += is_even ? 0 : 1000;
+    }
+    const auto loop = Choose(16384);
+    ASSERT_TRUE(loop.has_value());
+    EXPECT_EQ(loop->has_all_rounds, !is_even);
+  }
 }
 
 TEST_F(LoopFinderTest, TwoBlocksOfOneStackAreOneRound) {
