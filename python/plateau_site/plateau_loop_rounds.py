@@ -5,8 +5,9 @@ lands. A mark with the loop's line and the number of the round is written at mos
 of the loops inside it, so that a busy machine does not put their last rounds behind its own. Functions of libraries
 are looked at once, on their first call, and never again.
 
-A loop whose rounds are shorter than 100 us would cost more than 1 % of its time; it is left alone after some thousand rounds, unless
-no other loop went round meanwhile: then it may be the outermost one, which is the clock of the program.
+A loop whose rounds are shorter than 100 us would cost more than 1 % of its time; it is left alone after some thousand rounds where
+another one that is counted went round meanwhile and less often. The outermost loop, which is the clock of the program, has no such
+other and is counted whatever its pace.
 """
 
 import os
@@ -21,12 +22,12 @@ _LEVELS = 3  # loops inside that are marked with one around them
 
 
 class _Loop:
-    __slots__ = ("code", "name", "rounds", "next_look", "marked_rounds", "marked_ns", "first_ns", "is_alone", "was_tried", "before")
+    __slots__ = ("code", "name", "rounds", "next_look", "marked_rounds", "marked_ns", "first_ns", "was_tried", "is_left", "before")
 
     def __init__(self, code, name, now):
         self.code, self.name, self.rounds, self.next_look = code, name, 0, 1  # next_look: the round at which the clock is read again
         self.marked_rounds, self.marked_ns, self.first_ns = 1, now, now
-        self.is_alone, self.was_tried = True, False  # is_alone: no other loop went round since its first round
+        self.was_tried = self.is_left = False  # is_left: no longer counted
         self.before = None  # the loop that went round last when this one did for the first time after it
 
 
@@ -68,6 +69,9 @@ def start(mark):
                 return ("round %s:%d" % (os.path.basename(code.co_filename), line)).encode()
         return ("round " + os.path.basename(code.co_filename)).encode()
 
+    def is_inside_another(loop):
+        return any(not other.is_left and other.rounds < loop.rounds and other.marked_ns > loop.first_ns for other in list(loops.values()))
+
     def mark_before(outer, now):
         loop = outer
         for _ in range(_LEVELS):
@@ -94,8 +98,6 @@ def start(mark):
             if loop is None:
                 loop = loops[(id(code), head)] = _Loop(code, name_of(code, head), clock())
                 mark(_NOTE, 1, loop.name)
-            if last is not None:
-                last.is_alone = loop.is_alone = False
             loop.before = last
             last, last_code, last_head = loop, code, head
         loop.rounds += 1
@@ -111,8 +113,9 @@ def start(mark):
             loop.marked_ns, loop.marked_rounds = now, loop.rounds
         if not loop.was_tried and loop.rounds >= _TRIAL:
             loop.was_tried = True
-            if not loop.is_alone and now - loop.first_ns < loop.rounds * _FAST_NS:
-                mark(_NOTE, 0, loop.name)  # from here on its rounds are not counted
+            if now - loop.first_ns < loop.rounds * _FAST_NS and is_inside_another(loop):
+                loop.is_left = True
+                mark(_NOTE, 0, loop.name)
                 return disable
         return None
 

@@ -125,25 +125,40 @@ class NoStepsTest(unittest.TestCase):
         """)
         self.assertEqual((report["steps"]["count"], report["steps"]["epochs"], report["steps"]["evaluations"]), (160, 4, 4))
 
-    def test_counted_rounds_are_those_of_the_program(self):
+    def counted(self, program):
         python = next((p for p in NEWER_PYTHONS if works(p)), None)
         if python is None:
             self.skipTest("no Python with sys.monitoring")
         with tempfile.TemporaryDirectory() as folder:
             script = pathlib.Path(folder, "loop.py")
-            script.write_text(textwrap.dedent("""
-                kept = []
-                def work(n): return sum(i * i for i in range(n))
-                def main():
-                    for epoch in range(10):
-                        for batch in range(40):
-                            work(2000)
-                            kept.append(bytes(40000))
-                main()
-            """))
+            script.write_text(textwrap.dedent(program))
             _, report = self.report_of(python, script, options=("--loop-rounds",))
-        self.assertEqual((report["steps"]["source"], report["steps"]["count"]), ("rounds", 400))
-        self.assertEqual((report["steps"]["epochs"], report["steps"]["steps_per_epoch"]), (10, 40))
+        return report["steps"]
+
+    def test_counted_rounds_are_those_of_the_program(self):
+        steps = self.counted("""
+            kept = []
+            def work(n): return sum(i * i for i in range(n))
+            def main():
+                for epoch in range(10):
+                    for batch in range(40):
+                        work(2000)
+                        kept.append(bytes(40000))
+            main()
+        """)
+        self.assertEqual((steps["source"], steps["count"]), ("rounds", 400))
+        self.assertEqual((steps["epochs"], steps["steps_per_epoch"]), (10, 40))
+
+    def test_the_outermost_loop_is_counted_whatever_its_pace(self):
+        steps = self.counted("""
+            kept = []
+            def work():
+                for k in range(5): bytes(200)
+            for i in range(20000):
+                work()
+                if i % 10 == 0: kept.append(bytes(40000))
+        """)
+        self.assertEqual((steps["source"], steps["count"]), ("rounds", 20000))
 
     def test_the_option_is_documented(self):
         self.assertIn(b"--loop-rounds", plateau("run", "--help"))
