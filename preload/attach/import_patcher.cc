@@ -122,6 +122,17 @@ bool IsOtherAllocator(const ElfView& object) {
   return object.Contains(reinterpret_cast<const void*>(g_real.malloc));
 }
 
+// A program that only hands over to a library, as the python of a shared libpython does, has no calls to be missed.
+bool IsStub(const dl_phdr_info& info) {
+  constexpr size_t kMostCode = 64 * 1024;
+  size_t code = 0;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    if (info.dlpi_phdr[i].p_type == PT_LOAD && (info.dlpi_phdr[i].p_flags & PF_X))
+      code += info.dlpi_phdr[i].p_memsz;
+  }
+  return code < kMostCode;
+}
+
 int LookAt(dl_phdr_info* info, size_t, void* data) {
   auto* const look = static_cast<Look*>(data);
   const ElfView object(*info);
@@ -129,7 +140,10 @@ int LookAt(dl_phdr_info* info, size_t, void* data) {
       look->result.modules == 0 && (info->dlpi_name == nullptr || info->dlpi_name[0] == 0);
   if (IsLeftAlone(*info, object) || IsOtherAllocator(object)) return 0;
   const ImportView imports(*info);
-  if (is_program) look->program = imports;
+  if (is_program) {
+    look->program = imports;
+    look->result.program_imports = IsStub(*info);
+  }
   ++look->result.modules;
   const WantedSymbols wanted(object, imports);
   if (wanted.empty()) return 0;
@@ -149,7 +163,7 @@ int LookAt(dl_phdr_info* info, size_t, void* data) {
     allocates = true;
     is_foreign |= holds == Holds::kForeign && kind != WordKind::kVariable;
   });
-  if (is_program) look->result.program_imports = allocates;
+  if (is_program) look->result.program_imports |= allocates;
   if (is_foreign) ++look->result.modules_left_out;
   if (!has_words) return 0;
   WordWriter writer(imports);

@@ -23,7 +23,7 @@ struct PatchResult {
   uint32_t modules = 0;
   uint32_t modules_left_out = 0;  // something unexpected was in their words
   uint32_t modules_in_work = 0;   // the loader has not finished with them: look again
-  bool program_imports = false;   // the main program imports functions of the allocator
+  bool program_imports = false;   // the main program imports functions of the allocator, or has hardly any code
 };
 
 // `blob_begin` to `blob_end` is the injector's code; equal when there is none.

@@ -114,6 +114,7 @@ def check_python(folder):
         recording = folder / "python"
         plateau("attach", program.pid, "-o", recording)
         time.sleep(2)
+        assert "kept" in plateau("holders", recording), "nobody was found who holds what stays"
         plateau("detach", program.pid)
         top = report_json(recording)["sites"][0]
         assert (top["line"], top["function"]) == (LEAK_LINE, "work"), top

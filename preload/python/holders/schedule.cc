@@ -39,7 +39,7 @@ constinit HeapFunctions g_functions = {};
 constinit std::atomic<bool> g_is_ticking{false};
 constinit std::atomic<bool> g_is_pending{false};
 constinit std::atomic<bool> g_is_walking{false};
-constinit std::atomic<uint64_t> g_generation{0};  // forks
+constinit std::atomic<uint64_t> g_generation{0};  // forks and detaches
 constinit WalkReason g_due = {};
 constinit int g_delays = 0;
 constinit uint64_t g_walks = 0;
@@ -330,6 +330,9 @@ void ResetInChild() {
   ForgetLooks();
 }
 
+// The call that is pending in the interpreter is of the recording that ends.
+void Leave() { g_generation.fetch_add(1); }
+
 }  // namespace
 
 int LookNow(WalkReason reason) {
@@ -347,6 +350,8 @@ namespace plateau {
 constinit const Part kHoldersPart = {
     .on_fork_child = python::holders::ResetInChild,
     .on_tick = python::holders::OnTick,
+    .on_detach = python::holders::Leave,
+    .on_attach_again = python::holders::ResetInChild,
 };
 }  // namespace plateau
 
