@@ -92,7 +92,8 @@ bool JudgeFromWithin(const series::StepClock& clock, const series::RunContext& r
     verdict->reason = verdict::Reason::kLossLimited;
     verdict->why =
         "some frees are not seen in this attached program, as addresses come again that nobody freed, and "
-        "what stays may be gone";
+        "what "
+        "stays may be gone";
     verdict->needs_steps.reset();
     return true;
   }
@@ -105,11 +106,18 @@ bool JudgeFromWithin(const series::StepClock& clock, const series::RunContext& r
   if (ends.size() >= 2 && std::none_of(ends.begin(), ends.end(), is_near)) return false;
   verdict->kind = VerdictKind::kInconclusive;
   verdict->reason = verdict::Reason::kFirstPass;
-  verdict->why =
-      "the recording began in the middle of a pass over the data, and what ended or slowed down may be a "
-      "cache that is full";
   verdict->needs_steps.reset();
-  if (run.epoch_steps) verdict->needs_steps = *run.epoch_steps;
+  if (ends.size() < 2) {
+    verdict->why =
+        "the recording began in the middle of a pass over the data, and what ended or slowed down may be a "
+        "cache that is full";
+    if (run.epoch_steps) verdict->needs_steps = *run.epoch_steps;
+  } else {
+    // However long it goes on, the beginning of the pass stays unseen.
+    verdict->why =
+        "growth ended where a pass over the data ended, as that of a cache does once it is full, and the "
+        "recording began in the middle of that pass";
+  }
   return true;
 }
 
