@@ -40,9 +40,9 @@ void SetStateInHeader(trace::AttachState state) {
 // The next event is a tick.
 void AskForTick() { g_next_ledger_tsc.store(0, std::memory_order_relaxed); }
 
-void Look(uint64_t blob_begin, uint64_t blob_end) {
+void Look() {
   g_seen_adds = ModulesLoadedSoFar();
-  g_result = LeadToHooks(blob_begin, blob_end);
+  g_result = LeadToHooks();
   // The loader was at work on a module: what it is when that is done, the next look sees.
   if (g_result.modules_in_work > 0) {
     g_seen_adds = 0;
@@ -53,7 +53,7 @@ void Look(uint64_t blob_begin, uint64_t blob_end) {
 void LookForNews() {
   if (TookModuleNews()) g_looks_left = kLooksAfterNews;
   if (ModulesLoadedSoFar() != g_seen_adds) {
-    Look(0, 0);
+    Look();
   } else if (g_looks_left > 0) {
     --g_looks_left;
   }
@@ -115,6 +115,7 @@ void ListOptions(AttachRequest* request, char* (&list)[kMaxOptions + 1]) {
 AttachResult Attach(AttachRequest* request) {
   if (request->version != kAttachVersion) return AttachResult::kOtherVersion;
   g_opened_late = true;
+  g_code_on_the_way = {request->blob_begin, request->blob_end};
   char* options[kMaxOptions + 1] = {};
   ListOptions(request, options);
   switch (StartLate(options)) {
@@ -137,7 +138,7 @@ AttachResult Attach(AttachRequest* request) {
   SayInHeader();
   GuardMappedTrace();
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-  Look(request->blob_begin, request->blob_end);
+  Look();
   request->patched_ns = ClockNs(CLOCK_MONOTONIC) - begin_ns;
   request->words = g_result.words;
   request->modules = g_result.modules;

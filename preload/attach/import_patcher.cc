@@ -10,6 +10,7 @@
 #include "preload/base/import_slots.h"
 #include "preload/base/module_walk.h"
 #include "preload/base/real_functions.h"
+#include "preload/base/real_symbol.h"
 
 namespace plateau {
 namespace {
@@ -85,19 +86,17 @@ class WordWriter {
 enum class Holds : uint8_t { kHook, kReal, kNotBound, kNothing, kForeign };
 
 struct Look {
-  uint64_t blob_begin, blob_end;
   const WritableMaps* maps;
   PatchResult result;
   ImportView program = ImportView({});  // of the main program, which is looked at first
-
-  bool InBlob(uintptr_t value) const { return value >= blob_begin && value < blob_end; }
 
   Holds WhatIsIn(uintptr_t value, const HookedFunction& function, const ImportView& imports, uint32_t symbol,
                  WordKind kind) const {
     if (value == reinterpret_cast<uintptr_t>(function.hook)) return Holds::kHook;
     if (function.kind == HookedFunction::kWeak) return value == 0 ? Holds::kReal : Holds::kForeign;
     if (function.real == nullptr) return Holds::kNothing;
-    if (value == reinterpret_cast<uintptr_t>(function.real) || InBlob(value)) return Holds::kReal;
+    if (value == reinterpret_cast<uintptr_t>(function.real) || g_code_on_the_way.Contains(value))
+      return Holds::kReal;
     if (kind == WordKind::kCall && imports.Contains(value) && value != imports.DefinitionOf(symbol))
       return Holds::kNotBound;
     // A program that takes the address of a function has a stub that stands for it everywhere. It leads through the
@@ -212,11 +211,11 @@ int ReadAdds(dl_phdr_info* info, size_t, void* data) {
 
 }  // namespace
 
-PatchResult LeadToHooks(uint64_t blob_begin, uint64_t blob_end) {
+PatchResult LeadToHooks() {
   const int saved_errno = errno;
   FindHookedFunctions();
   const WritableMaps maps;
-  Look look = {blob_begin, blob_end, &maps};
+  Look look = {&maps};
   // Without the maps nobody can tell what the loader is at work on.
   if (maps.is_known()) WalkModules(LookAt, &look);
   errno = saved_errno;

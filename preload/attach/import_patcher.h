@@ -23,11 +23,11 @@ struct PatchResult {
   uint32_t modules = 0;
   uint32_t modules_left_out = 0;  // something unexpected was in their words
   uint32_t modules_in_work = 0;   // the loader has not finished with them: look again
-  bool program_imports = false;   // the main program imports functions of the allocator, or has hardly any code
+  bool program_imports =
+      false;  // the main program imports functions of the allocator, or has hardly any code
 };
 
-// `blob_begin` to `blob_end` is the injector's code; equal when there is none.
-PatchResult LeadToHooks(uint64_t blob_begin, uint64_t blob_end);
+PatchResult LeadToHooks();
 // Puts the real functions back wherever a hook of ours is. Returns how many words.
 uint32_t LeadBack();
 

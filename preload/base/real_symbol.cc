@@ -11,6 +11,7 @@
 namespace plateau {
 
 constinit bool g_opened_late = false;
+constinit CodeOnTheWay g_code_on_the_way = {};
 
 namespace {
 

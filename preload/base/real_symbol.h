@@ -24,12 +24,20 @@
 #define PLATEAU_PRELOAD_BASE_REAL_SYMBOL_H_
 
 #include <atomic>
+#include <cstdint>
 
 namespace plateau {
 
 // This code is in a library that stands in front of no function by its place in the order of loading. Set before
 // anything is looked up.
 extern bool g_opened_late;
+
+// The code of whoever attached: words of the program that lead there lead on to the real function.
+struct CodeOnTheWay {
+  uintptr_t begin, end;
+  bool Contains(uintptr_t address) const { return address >= begin && address < end; }
+};
+extern CodeOnTheWay g_code_on_the_way;
 
 // The search itself, a few microseconds to a millisecond depending on how much is loaded. Callers cache.
 void* FindRealSymbol(const char* name, const void* return_address);

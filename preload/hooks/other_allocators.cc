@@ -211,7 +211,7 @@ int PatchObject(dl_phdr_info* info, size_t, void* data) {
     if (real == nullptr) return;
     const uintptr_t now = __atomic_load_n(slot.word, __ATOMIC_RELAXED);
     const bool is_unbound = slot.is_call && first.is_allocators[call] && imports.Contains(now);
-    if (now != reinterpret_cast<uintptr_t>(real) && !is_unbound) return;
+    if (now != reinterpret_cast<uintptr_t>(real) && !is_unbound && !g_code_on_the_way.Contains(now)) return;
     if (imports.Write(slot.word, reinterpret_cast<uintptr_t>(kKnown[call].hook))) {
       g_slots.fetch_add(1, std::memory_order_relaxed);
     }

@@ -33,7 +33,7 @@ BUILDS_ON = {
     "preload/cuda": ["preload/base", "preload/recorder"],
     "preload/hooks": ["preload/base", "preload/ledger", "preload/python", "preload/python/holders", "preload/recorder", "preload/recorder/file", "preload/sampler", "preload/torch",
                       "preload/trace"],
-    "preload/attach": ["preload/base", "preload/hooks", "preload/ledger", "preload/python", "preload/recorder", "preload/recorder/file", "preload/torch",
+    "preload/attach": ["preload/base", "preload/hooks", "preload/ledger", "preload/python", "preload/python/holders", "preload/recorder", "preload/recorder/file", "preload/torch",
                        "preload/trace"],
     "preload/include/plateau": [],
     # After the run: process -> shim -> trace -> reader -> replay -> series -> verdict -> report.

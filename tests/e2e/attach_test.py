@@ -216,6 +216,28 @@ def check_lock_of_torch(folder):
             assert program.say("end") == "0 callbacks"
 
 
+def check_other_allocators(folder):
+    """The operators of jemalloc and tcmalloc do not come by malloc: they are a moment to begin at, and are seen."""
+    for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4"):
+        path = pathlib.Path("/usr/lib/x86_64-linux-gnu") / library
+        if not path.exists():
+            continue
+        with target(env={**os.environ, "LD_PRELOAD": str(path)}) as program:
+
+            def meanwhile(*arguments):
+                running = subprocess.Popen([PLATEAU, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+                while running.poll() is None:
+                    program.say("new 1 40")
+                assert running.returncode == 0, running.stderr.read()
+
+            recording = folder / library
+            meanwhile("attach", program.pid, "--exact", "-o", recording)
+            program.say("new 50 30003")
+            meanwhile("detach", program.pid)
+            assert [site["retained_bytes"] for site in report_json(recording)["sites"] if site["function"] == "KeepNew"][0] >= 50 * 30003
+            program.end()
+
+
 def check_refusals(folder):
     assert "no such process" in plateau("attach", 4194304 - 3, code=3)
     with Program("sleep", "60") as sleeper:
@@ -232,7 +254,9 @@ def check_refusals(folder):
     with Program("strace" if shutil.which("strace") else "cat", *(["-f", "-o", "/dev/null", "sleep", "60"] if shutil.which("strace") else [])) as tracer:
         children = []
         for _ in range(100):
-            children = pathlib.Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()
+            # Its first children only try things out.
+            children = [child for child in pathlib.Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()
+                        if subprocess.run(["cat", f"/proc/{child}/comm"], capture_output=True, text=True).stdout == "sleep\n"]
             if children or not shutil.which("strace"):
                 break
             time.sleep(0.05)
@@ -339,7 +363,7 @@ def main():
                 sys.exit(77)
             program.end()
         for check in (check_there_and_back, check_python, check_removed_recording, check_files_that_cannot_be_mapped,
-                      check_end_by_itself, check_steps, check_children, check_children_of_one_that_waits, check_lock_of_torch,
+                      check_end_by_itself, check_steps, check_children, check_children_of_one_that_waits, check_lock_of_torch, check_other_allocators,
                       check_refusals, check_same_user, check_container,
                       check_killed_injector):
             begin = time.time()

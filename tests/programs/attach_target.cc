@@ -2,6 +2,7 @@
 // with one line: what happened, or "done".
 //
 //   keep N BYTES     N blocks that stay, from a function of that name
+//   new N BYTES      the same by operator new, which some allocators bring along, and no malloc is called
 //   drop N           frees the last N of them
 //   churn N          N blocks that come and go, with every function of the family
 //   open PATH        opens a library for good         call NAME   calls a void function of it
@@ -42,6 +43,8 @@ std::atomic<useconds_t> g_late_us{0};
   memset(p, 1, bytes);
   return p;
 }
+
+[[gnu::noinline]] void* KeepNew(size_t bytes) { return operator new(bytes); }
 
 // Blocks must hold what was put into them: one that came from one allocator and went to another would not.
 [[gnu::noinline]] void Churn(unsigned seed) {
@@ -113,6 +116,8 @@ void Do(char* line) {
   if (command == "fork") return Fork();
   if (command == "keep") {
     for (size_t i = 0; i < count; ++i) g_kept.push_back(Keep(bytes));
+  } else if (command == "new") {
+    for (size_t i = 0; i < count; ++i) KeepNew(bytes);
   } else if (command == "drop") {
     for (size_t i = 0; i < count; ++i, g_kept.pop_back()) free(g_kept.back());
   } else if (command == "churn") {

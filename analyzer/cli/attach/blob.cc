@@ -35,7 +35,7 @@ plateau_blob_constants:
         .hidden plateau_blob_entries
 plateau_blob_entries:
         .set    i, 0
-        .rept   9
+        .rept   15
         .balign 16
         endbr64
         movl    $i, %r11d
@@ -75,7 +75,7 @@ plateau_blob_fork:
         movq    plateau_blob_constants(%rip), %rdi
         call    plateau_blob_before_fork
         movq    plateau_blob_constants(%rip), %r10
-        call    *8 + 9 * 8(%r10)
+        call    *8 + 15 * 8(%r10)
         movl    %eax, %ebx
         movq    plateau_blob_constants(%rip), %rdi
         movl    %eax, %esi
@@ -85,7 +85,7 @@ plateau_blob_fork:
         ret
         .popsection
 )");
-static_assert(plateau::cli::kBlobFunctionCount == 10 && plateau::cli::kBlobFork == 9);
+static_assert(plateau::cli::kBlobFunctionCount == 16 && plateau::cli::kBlobFork == 15);
 static_assert(offsetof(BlobConstants, real) == 8 && offsetof(BlobState, progress) == 0 &&
               offsetof(BlobState, loader_thread) == 4);
 

@@ -21,10 +21,12 @@ namespace plateau::cli {
 
 // The functions whose calls are led to the blob. Whatever allocates calls one of them. The last is led there so that no child
 // has a loader that was at work when it was made.
-inline constexpr const char* kBlobFunctions[] = {"malloc",         "calloc",   "realloc",       "free",
-                                                 "posix_memalign", "memalign", "aligned_alloc", "mmap",
-                                                 "munmap",         "fork"};
+// Operators are there for allocators that bring their own and call their inside from them.
+inline constexpr const char* kBlobFunctions[] = {
+    "malloc", "calloc", "realloc", "free",   "posix_memalign", "memalign", "aligned_alloc", "mmap",
+    "munmap", "_Znwm",  "_Znam",   "_ZdlPv", "_ZdaPv",         "_ZdlPvm",  "_ZdaPvm",       "fork"};
 inline constexpr size_t kBlobFunctionCount = sizeof(kBlobFunctions) / sizeof(kBlobFunctions[0]);
+inline constexpr size_t kBlobOperators = 9;  // the first of them; a program of C has none
 inline constexpr size_t kBlobFork = kBlobFunctionCount - 1;
 inline constexpr size_t kMaxLoaderLocks = 16;
 

@@ -76,7 +76,8 @@ std::vector<ImportWord> FindImportWords(const TargetProcess& target, const Targe
       const char* name = strings.data() + symbols[i].st_name;
       const size_t room = strings.size() - symbols[i].st_name;
       for (uint32_t k = 0; k < names.size(); ++k) {
-        if (names[k].size() < room && memcmp(name, names[k].c_str(), names[k].size() + 1) == 0)
+        if (real[k] != 0 && names[k].size() < room &&
+            memcmp(name, names[k].c_str(), names[k].size() + 1) == 0)
           functions[i] = k;
       }
     }
@@ -96,7 +97,8 @@ std::vector<ImportWord> FindImportWords(const TargetProcess& target, const Targe
         words.push_back({at, function, function, known->second});
       } else if (*held == function || is_stub) {
         words.push_back({at, *held, function, known->second});
-      } else if (!program.Contains(*held)) {  // the program's own stub leads through the program's word
+      } else if (!program.Contains(*held) &&
+                 *held != own) {  // the program's stub leads through the program's word
         is_foreign = true;
       }
     }

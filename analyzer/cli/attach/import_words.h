@@ -25,7 +25,7 @@ struct AddressRange {
 };
 
 // Of all modules but the loader, the vDSO, the C library and `skipped`. `real[i]` is the function that stands behind
-// `names[i]`. Of a module one of whose words holds something else, none is taken.
+// `names[i]`, 0 when there is none. Of a module one of whose words holds something else, none is taken.
 std::vector<ImportWord> FindImportWords(const TargetProcess& target, const TargetModules& modules,
                                         const std::vector<std::string>& names,
                                         const std::vector<uint64_t>& real, const TargetModule* skipped,

@@ -128,7 +128,8 @@ absl::StatusOr<BlobConstants> MakeConstants(const TargetProcess& target, const T
     return address != 0;
   };
   for (size_t i = 0; i < kBlobFunctionCount; ++i) {
-    if (!find(kBlobFunctions[i], &constants.real[i]))
+    const bool is_operator = i >= kBlobOperators && i != kBlobFork;
+    if (!find(kBlobFunctions[i], &constants.real[i]) && !is_operator)
       return absl::FailedPreconditionError(
           absl::StrCat("no module of the program defines ", kBlobFunctions[i]));
   }
