@@ -12,18 +12,15 @@
 #include "analyzer/base/prefetch.h"
 #include "analyzer/pack/column_codec.h"
 #include "analyzer/pack/heap_objects.h"
-#include "preload/trace/decoder.h"
-#include "preload/trace/encoder.h"
+#include "analyzer/pack/record_merger.h"
+#include "preload/trace/varint.h"
 
 namespace plateau {
 namespace {
 
 using trace::GetVarint;
-using trace::HotRecord;
 using trace::Op;
 using trace::PutVarint;
-using trace::Record;
-using trace::RecordKind;
 
 constexpr int kZstdLevel = 3;
 
@@ -212,98 +209,10 @@ class HeapPacker {
   uint32_t sizes_ = 0;
 };
 
-// All records as one kEvents payload, with the addresses of allocations and frees in their order.
-class Merger {
- public:
-  explicit Merger(const std::vector<EventsPayload>& payloads) {
-    size_t bytes = 65536;
-    for (const EventsPayload& payload : payloads) bytes += payload.bytes.size() * 9 / 8;
-    data_.resize(bytes);
-    addresses_.reserve(bytes / 3);
-    writer_.Start(&header_, Data(), data_.size(), 1, 0, payloads.front().first_tsc);
-  }
-
-  bool Add(const EventsPayload& payload, bool is_first) {
-    trace::BlockHeader header{};
-    header.first_tsc = payload.first_tsc;
-    trace::RecordReader reader(header, payload.bytes);
-    if (!is_first) Write([&] { return writer_.Time(payload.first_tsc); });
-    Record record;
-    for (;;) {
-      reader.TakeHot([this](const HotRecord& hot) { AddHot(hot); });
-      const size_t start = reader.offset();
-      if (!reader.Next(&record)) return !reader.damaged();
-      AddOther(record, payload.bytes.substr(start, reader.offset() - start));
-    }
-  }
-
-  // After the last Add(): addresses that are not there, for a look ahead.
-  void Finish(size_t more_addresses) { addresses_.resize(addresses_.size() + more_addresses); }
-
-  std::string_view payload() const { return {data_.data(), writer_.bytes()}; }
-  uint32_t records() const { return writer_.records(); }
-  const std::vector<uint64_t>& addresses() const { return addresses_; }
-
- private:
-  uint8_t* Data() { return reinterpret_cast<uint8_t*>(data_.data()); }
-  template <typename WriteOne>
-  void Write(WriteOne write) {
-    while (!write()) {
-      data_.resize(2 * data_.size());
-      writer_.MoveTo(Data(), data_.size());
-    }
-  }
-  void AddHot(const HotRecord& r) {
-    addresses_.push_back(r.address);
-    const uint64_t tsc = r.has_time ? r.tsc : 0;
-    Write([&] {
-      switch (r.kind) {
-        case RecordKind::kAlloc:
-          return writer_.Alloc({r.address, r.bytes, r.stack, r.is_realloc}, tsc);
-        case RecordKind::kFree:
-          return writer_.Free({r.address, r.is_realloc}, tsc);
-        case RecordKind::kAllocIn:
-          return writer_.AllocIn({r.address, r.bytes, r.stack}, tsc);
-        default:
-          return writer_.FreeIn({r.address}, tsc);
-      }
-    });
-  }
-  void AddOther(const Record& r, std::string_view bytes) {
-    switch (r.kind) {
-      case RecordKind::kAlloc:
-        return AddHot(
-            {r.tsc, r.alloc.address, r.alloc.bytes, r.alloc.stack, r.kind, r.alloc.is_realloc, r.has_time});
-      case RecordKind::kFree:
-        return AddHot({r.tsc, r.free.address, 0, 0, r.kind, r.free.is_realloc, r.has_time});
-      case RecordKind::kAllocIn:
-        return AddHot(
-            {r.tsc, r.alloc_in.address, r.alloc_in.bytes, r.alloc_in.stack, r.kind, false, r.has_time});
-      case RecordKind::kFreeIn:
-        return AddHot({r.tsc, r.free_in.address, 0, 0, r.kind, false, r.has_time});
-      case RecordKind::kNode:
-        return Write([&] { return writer_.Node(r.node); });
-      case RecordKind::kPc:
-        return Write([&] { return writer_.Pc(r.pc); });
-      case RecordKind::kPythonLocation:
-        return Write([&] { return writer_.PythonLocation(r.python_location); });
-      case RecordKind::kTime:
-        return Write([&] { return writer_.Time(r.tsc); });
-      default:
-        return Write([&] { return writer_.Verbatim(bytes); });
-    }
-  }
-
-  trace::BlockHeader header_{};
-  trace::BlockWriter writer_;
-  std::string data_;
-  std::vector<uint64_t> addresses_;
-};
-
-// Sorts the bytes of a payload that Merger wrote into columns.
+// Sorts the bytes of a payload that RecordMerger wrote into columns.
 class Splitter {
  public:
-  Splitter(const Merger& merged, Columns* columns)
+  Splitter(const RecordMerger& merged, Columns* columns)
       : p_(reinterpret_cast<const uint8_t*>(merged.payload().data())),
         end_(p_ + merged.payload().size()),
         address_(merged.addresses().data()),
@@ -411,7 +320,7 @@ std::string ColumnName(size_t column) {
 
 absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, PackCosts* costs) {
   if (payloads.empty()) return absl::InvalidArgumentError("no records to pack");
-  Merger merged(payloads);
+  RecordMerger merged(payloads);
   for (const EventsPayload& payload : payloads) {
     if (!merged.Add(payload, &payload == &payloads.front())) {
       return absl::DataLossError("a block has a malformed record and cannot be packed");
