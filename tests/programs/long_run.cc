@@ -1,8 +1,9 @@
-// argv[1] steps, each with 200 blocks of 1 to 4000 bytes from 1024 stacks in turn, a short thread every 64
-// steps, and one block of 10001 bytes kept every 100 steps. Prints how many blocks it took.
+// argv[1] steps, each with argv[2] blocks (200 when not given) of 1 to 4000 bytes from 1024 stacks in turn, a short thread every 64
+// steps, and one block of argv[3] bytes (10001 when not given, none for 0) kept every 100 steps. Prints how many blocks it took.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "preload/include/plateau/mark.h"
 
@@ -37,16 +38,19 @@ void* ShortThread(void*) {
 
 }  // namespace
 
-int main(int, char** argv) {
-  void* blocks[200];
+int main(int argc, char** argv) {
+  const long steps = atol(argv[1]);
+  const long count = argc > 2 ? atol(argv[2]) : 200;
+  const auto kept_bytes = static_cast<size_t>(argc > 3 ? atol(argv[3]) : 10001);
+  void** const blocks = static_cast<void**>(calloc(static_cast<size_t>(count), sizeof(void*)));
   unsigned random = 1;
-  for (long step = 0; step < atol(argv[1]); ++step) {
-    for (void*& block : blocks) {
+  for (long step = 0; step < steps; ++step) {
+    for (long i = 0; i < count; ++i) {
       random = random * 1664525u + 1013904223u;
-      block = Descend(random >> 8, kPathBits, random % 4000 + 1);
+      blocks[i] = Descend(random >> 8, kPathBits, random % 4000 + 1);
     }
-    for (void* block : blocks) free(block);
-    if (step % 100 == 0) Descend(0, kPathBits, 10001);
+    for (long i = 0; i < count; ++i) free(blocks[i]);
+    if (step % 100 == 0 && kept_bytes > 0) memset(Descend(0, kPathBits, kept_bytes), 1, kept_bytes);
     if (step % 64 == 0) {
       pthread_t thread;
       pthread_create(&thread, nullptr, ShortThread, nullptr);
