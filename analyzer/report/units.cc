@@ -133,6 +133,10 @@ std::string SiteEllipsis(absl::string_view site, int columns) {
       site.substr(colon + 1, in - colon - 1).find_first_not_of("0123456789") == absl::string_view::npos;
   if (!has_line) return MiddleEllipsis(site, columns);
   const absl::string_view function = site.substr(in + kIn.size());
+  // A whole place says more than two halves.
+  const int whole_place = DisplayWidth(site.substr(0, in));
+  if (whole_place <= columns && columns - whole_place < static_cast<int>(kIn.size()) + kLeastOfAFunction)
+    return std::string(site.substr(0, in));
   const int function_room = std::min(DisplayWidth(function), kLeastOfAFunction);
   const int place_room = columns - function_room - static_cast<int>(kIn.size());
   const int line_width = DisplayWidth(site.substr(colon, in - colon));

@@ -100,7 +100,12 @@ std::string Tensors(const ReportModel& model, const TextOptions& text) {
   for (const size_t bucket : at) {
     const double end = bucket < last ? model.axis_steps[bucket + 1] - 1
                                      : std::max<double>(model.axis_steps[last], model.steps.count);
-    columns.push_back({absl::StrCat("step ", HumanStep(end))});
+    // Every second column goes first where the terminal is narrow; the first and the last stay.
+    const bool is_end = columns.size() == 1 || bucket == at.back();
+    columns.push_back({.title = absl::StrCat("step ", HumanStep(end)),
+                       .drop = is_end                    ? 0
+                               : columns.size() % 2 == 0 ? 2
+                                                         : 1});
   }
   TextGrid grid(std::move(columns));
   const auto row = [&](const std::string& name, const std::vector<int64_t>& values, auto format) {
@@ -129,12 +134,12 @@ std::string Processes(const ReportModel& model, const TextOptions& text) {
   }
   if (model.processes.size() > 1) {
     TextGrid grid({{"Process", false},
-                   {"role", false},
+                   {.title = "role", .right = false, .drop = 2},
                    {"rank"},
                    {"verdict", false},
                    {"retained"},
-                   {"peak RSS"},
-                   {"ended", false}});
+                   {.title = "peak RSS", .drop = 1},
+                   {.title = "ended", .right = false, .drop = 3}});
     const HelperProcesses helpers = FindHelpers(model);
     for (size_t i = 0; i < model.processes.size(); ++i) {
       if (helpers.is_helper[i]) continue;

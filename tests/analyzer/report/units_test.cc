@@ -37,6 +37,7 @@ TEST(UnitsTest, ALongSiteKeepsItsLine) {
             "cow_list.py:17 in Capti...<listcomp>");
   EXPECT_EQ(SiteEllipsis("a_very_long_name_of_a_file.py:1234 in step", 30), "a_ve..._a_file.py:1234 in step");
   EXPECT_EQ(SiteEllipsis("std::vector<int>::push_back(int const&) in train", 20), "std::...t&) in train");
+  EXPECT_EQ(SiteEllipsis("batch_kept.py:21 in <module>", 20), "batch_kept.py:21");
   for (int columns = 0; columns < 60; ++columns)
     EXPECT_LE(DisplayWidth(SiteEllipsis("cow_list.py:17 in Captions.__init__.<locals>.<listcomp>", columns)),
               columns);
