@@ -320,6 +320,9 @@ export function timeline(data: PageData): HTMLElement {
     holder.redraw();
   });
   const thinned = data.ledger_readings > ledger.step.length ? ` ${format.count(data.ledger_readings)} readings, drawn as ${format.count(ledger.step.length)} with their extremes kept.` : '';
-  return panel('Memory by step', `Drag to zoom. Click a name to show or hide its curve.${thinned}`,
+  // Readings are some time apart, so the curves of a quick run end some steps before it does.
+  const lastStep = ledger.step[ledger.step.length - 1] ?? 0;
+  const early = lastStep > 0 && data.report.steps.count - lastStep > 1 ? ` The last reading is that of step ${format.step(lastStep)}.` : '';
+  return panel('Memory by step', `Drag to zoom. Click a name to show or hide its curve.${thinned}${early}`,
       el('div', {class: 'tools'}, axis, forecasts.length > 0 && ahead, reset, where), holder.element, markLegend(data.report.phases), chips);
 }
