@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "analyzer/base/closest_word.h"
 #include "analyzer/base/status_macros.h"
 #include "analyzer/report/diff.h"
 #include "analyzer/report/units.h"
@@ -64,9 +65,11 @@ absl::Status ParseVerdicts(absl::string_view list, CheckRule& rule) {
       continue;
     }
     if (!verdict::ParseVerdict(asked)) {
-      return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is no verdict; there are ",
-                                                     KnownVerdicts(),
-                                                     ", and growth for all that grow without an end"));
+      std::vector<std::string> known = {"growth"};
+      for (const verdict::VerdictRow& row : verdict::AllVerdicts()) known.emplace_back(row.name);
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", name, "\" is no verdict; there are ", KnownVerdicts(),
+                       ", and growth for all that grow without an end", DidYouMean(asked, known)));
     }
     rule.verdicts.push_back(asked);
     // Asking for leaks means slow ones too.

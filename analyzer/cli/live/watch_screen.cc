@@ -97,7 +97,11 @@ class Screen {
     const int full = static_cast<int>(std::lround(confidence.share * width));
     std::string bar;
     for (int i = 0; i < width; ++i) bar += i < full ? "█" : "░";
-    Line(absl::StrCat(bar, " ", confidence.words), "\x1b[2m");
+    std::string words = confidence.words;
+    // Where it is narrow the first words must do.
+    if (width + 1 + DisplayWidth(words) > Width())
+      words.resize(std::min(words.size(), words.find_first_of(";,")));
+    Line(absl::StrCat(bar, " ", words), "\x1b[2m");
   }
 
   void Curve(const char* name, const std::vector<double>& values) {
