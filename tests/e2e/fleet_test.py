@@ -59,6 +59,42 @@ def check_odd_ranks(folder, python):
     return first
 
 
+OLD_VERSION = """
+import plateau_trace.mark as mark
+kept = []
+def collate():
+    return [bytearray(20001) for _ in range(4)]
+def remember():
+    kept.append(bytearray(30001))
+for step in range(120):
+    collate()
+    remember()
+    mark.step()
+"""
+NEW_VERSION = OLD_VERSION.replace("kept = []", "kept, seen = [], []").replace("    return [", "    # lines move\n    seen.append(bytearray(50001))\n    return [")
+
+
+def check_what_regressed(folder, python):
+    """Two versions of a script: what both do is no news, though its line has moved; what the new one adds is."""
+    for version, text in (("v1", OLD_VERSION), ("v2", NEW_VERSION)):
+        place = pathlib.Path(folder, "versions", version)
+        place.mkdir(parents=True)
+        (place / "train.py").write_text(text)
+        plateau("run", "-q", "--no-report", "-o", place / "rec", "--", sys.executable, place / "train.py",
+                env=dict(os.environ, PYTHONPATH=str(SOURCE / "python"), PLATEAU_JOB="night-" + version, RANK="0"))
+        time.sleep(1.1)  # recordings say their start by the second
+    said = report(python, os.path.join(folder, "versions"))
+    (worse,) = said["regressions"]
+    assert (worse["place"], worse["job_before"], worse["job"]) == ("train.py in collate", "night-v1", "night-v2"), said["regressions"]
+    assert worse["highest_before"] == 0 and 45000 < worse["highest_growth"] < 55000, worse
+    (history,) = said["history"]
+    assert [run["job"] for run in history["runs"]] == ["night-v1", "night-v2"], history
+    growth = {entry["place"]: entry["growth"] for entry in history["places"]}
+    assert all(29000 < bytes_ < 31000 for bytes_ in growth["train.py in remember"]), growth
+    text = fleet(python, os.path.join(folder, "versions")).stdout
+    assert "Grows more than in the run before" in text and "night-v2" in text, text
+
+
 def check_rules(folder, python):
     tables = os.path.join(folder, "tables")
     done = fleet(python, tables, "--rule", "fail-on leak", "--rule", "max-odd-ranks 3", "--rule", "min-ranks 8", code=1)
@@ -122,6 +158,7 @@ def main():
             return
         check_odd_ranks(folder, python)
         check_rules(folder, python)
+        check_what_regressed(folder, python)
         check_healthy(folder, python)
         check_unsound(folder, python)
         if subprocess.run(["/usr/bin/python3", "-c", "import duckdb"], capture_output=True).returncode:

@@ -5,7 +5,7 @@
 
     from plateau_trace.fleet import columns, reduce
     columns.write(["rec-0", "rec-1"], "tables")                   # or plateau_trace.fleet.ray.write, .spark.write
-    job = reduce.with_duckdb("tables")["jobs"][0]
+    odd = reduce.results_of_duckdb("tables")["odd_ranks"]
 
 Needs DuckDB (`pip install "plateau-trace[fleet]"`) for the reduction on one machine; Ray and Spark bring their own workers.
 """

@@ -3,6 +3,8 @@
 SCHEMA = "plateau-fleet/1"
 TOP_SITES = 20
 TOP_ODD = 100
+HISTORY_RUNS = 12
+LEAST_CHANGE = 64  # bytes per step; less is what two runs of the same code differ by
 
 
 def _of(rows, job):
@@ -16,6 +18,11 @@ def bytes_in_words(number):
             break
         number /= 1024.0
     return "%d B" % number if unit == "B" else "%.*f %s" % (2 if abs(number) < 10 else 1 if abs(number) < 100 else 0, number, unit)
+
+
+def named(job, version):
+    """"night-7 (1a2b3c)": a run, with the version of its code where somebody said it."""
+    return "%s (%s)" % (job, version) if version else job
 
 
 def _numbers(ranks):
@@ -94,6 +101,28 @@ def jobs_of(results):
         jobs.append({"job": name, "verdict": "inconclusive", "sentence": "No rank of it could be read.", "ranks": 0, "world": 0, "ranks_missing": 0,
                      "nodes": 0, "earlier_attempts": 0, "killed_ranks": 0, "steps": 0, "started_utc": "", "verdict_shares": [], "odd_ranks_count": 0, "odd": [],
                      "odd_ranks": [], "odd_hosts": [], "groups": [], "first_limit": None, "sites": [], "unsound": _of(results["unsound"], name)})
-    changed = [row for row in results["history"]
-               if row["median_before"] is not None and row["growing_ranks"] > 0 and row["median_growth"] > 1.5 * max(0, row["median_before"]) + 1024]
-    return {"schema": SCHEMA, "jobs": jobs, "regressions": changed}
+    return {"schema": SCHEMA, "jobs": jobs, "regressions": [row for row in results["history"] if _is_worse(row)], "history": _history(results["history"])}
+
+
+def _is_worse(row):
+    """Whether a place grows without an end in a job, and by clearly more than in the job before."""
+    return row["highest_before"] is not None and row["growing_ranks"] > 0 and row["highest_growth"] > 1.5 * max(0, row["highest_before"]) + LEAST_CHANGE
+
+
+def _history(rows):
+    """The places that grew in any of several runs of a program, those that grow most in its last run first."""
+    runs, places = {}, {}
+    for row in rows:
+        runs.setdefault(row["program"], {})[(row["started_utc"], row["job"])] = {"job": row["job"], "day": row["day"], "version": row["version"]}
+        places.setdefault((row["program"], row["place"], row["pool"]), {})[row["job"]] = row
+    history = []
+    for program, starts in sorted(runs.items()):
+        order = [starts[key] for key in sorted(starts)][-HISTORY_RUNS:]
+        grown = [(place, pool, cells) for (of, place, pool), cells in places.items() if of == program and any(cell["growing_ranks"] > 0 for cell in cells.values())]
+        if len(order) < 2 or not grown:
+            continue
+        table = [{"place": place, "pool": pool, "growth": [cells[run["job"]]["highest_growth"] if run["job"] in cells else None for run in order]}
+                 for place, pool, cells in grown]
+        table.sort(key=lambda entry: (-(entry["growth"][-1] or 0), entry["place"], entry["pool"]))
+        history.append({"program": program.strip(), "runs": order, "places": table[:TOP_SITES]})
+    return history

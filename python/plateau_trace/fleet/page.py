@@ -2,7 +2,7 @@
 import html
 import json
 
-from plateau_trace.fleet.job_report import bytes_in_words
+from plateau_trace.fleet.job_report import bytes_in_words, named
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1d2733; background: #fff; }
@@ -66,9 +66,13 @@ def _amount(row, key):
 
 def write(report):
     data = json.dumps(report).replace("<", "\\u003c")  # the data of the page, for whoever wants to read it from there
-    regressions = _section("Sites that grow more than in the job before", ["site", "before", "growth then", "now", "growth now", "version"],
-                           [[row["site"], row["job_before"], bytes_in_words(row["median_before"]), row["job"], bytes_in_words(row["median_growth"]),
-                             row["version"]] for row in report["regressions"]], (2, 4))
+    regressions = _section("Grows more than in the run before", ["site", "run before", "growth then", "run", "growth"],
+                           [[row["site"], named(row["job_before"], row["version_before"]), bytes_in_words(row["highest_before"]),
+                             named(row["job"], row["version"]), bytes_in_words(row["highest_growth"])] for row in report["regressions"]], (2, 4))
+    for program in report["history"]:
+        header = ["place"] + ["%s %s" % (run["day"], run["version"] or run["job"]) for run in program["runs"]]
+        rows = [[entry["place"]] + ["" if growth is None else bytes_in_words(growth) + "/step" for growth in entry["growth"]] for entry in program["places"]]
+        regressions += _section("Runs of %s: the highest growth of any rank" % program["program"], header, rows, range(1, len(header)))
     return ('<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Plateau: %s</title>'
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"><style>%s</style></head><body>%s%s"
             '<script type="application/json" id="plateau-fleet">%s</script></body></html>\n' % (

@@ -61,7 +61,9 @@ def results(spark, folder):
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     try:
         for table in reduce.TABLES:
-            spark.read.parquet(os.path.join(folder, table)).createOrReplaceTempView(table)
+            # Tables of several versions may lie side by side.
+            data = spark.read.option("mergeSchema", table in reduce.ADDED_COLUMNS).parquet(os.path.join(folder, table))
+            data.selectExpr("*", *reduce.missing_columns(table, data.columns)).createOrReplaceTempView(table)
     finally:
         spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", before)
     for view in reduce.VIEWS:

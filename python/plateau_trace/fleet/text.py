@@ -1,5 +1,7 @@
 """What `plateau fleet` prints."""
-from plateau_trace.fleet.job_report import bytes_in_words
+from plateau_trace.fleet.job_report import bytes_in_words, named
+
+SHOWN_RUNS = 5  # of a program, the last ones
 
 
 def _clean(text):
@@ -54,8 +56,16 @@ def _job(job, top):
 def write(report, top=8):
     parts = [_job(job, top) for job in report["jobs"]]
     if report["regressions"]:
-        rows = [[row["site"], row["job_before"], bytes_in_words(row["median_before"]) + "/step", row["job"],
-                 bytes_in_words(row["median_growth"]) + "/step", row["version"]] for row in report["regressions"][:top]]
-        parts.append("Sites that grow more than in the job before\n" +
-                     "\n".join(_table(["site", "before", "", "now", "", "version"], rows, (2, 4))) + "\n")
+        rows = [[row["site"], named(row["job_before"], row["version_before"]), bytes_in_words(row["highest_before"]) + "/step",
+                 named(row["job"], row["version"]), bytes_in_words(row["highest_growth"]) + "/step"] for row in report["regressions"][:top]]
+        parts.append("Grows more than in the run before\n" + "\n".join(_table(["site", "run before", "", "run", ""], rows, (2, 4))) + "\n")
+        if len(report["regressions"]) > top:
+            parts.append("  and %d more; --json has all of them.\n" % (len(report["regressions"]) - top))
+    for program in report["history"]:
+        runs = program["runs"][-SHOWN_RUNS:]
+        rows = [[entry["place"]] + ["-" if growth is None else bytes_in_words(growth) for growth in entry["growth"][-SHOWN_RUNS:]]
+                for entry in program["places"][:top]]
+        header = ["place"] + [_clean("%s %s" % (run["day"][5:], (run["version"] or run["job"])[:12])) for run in runs]
+        parts.append("Growth per step from run to run of %s, the highest of any rank\n" % _clean(program["program"]) +
+                     "\n".join(_table(header, rows, range(1, len(header)))) + "\n")
     return "\n".join(parts)

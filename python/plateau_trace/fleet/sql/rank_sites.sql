@@ -1,6 +1,6 @@
 -- The sites of the last attempts, without the row that sums up the small ones.
 SELECT sites.job AS job, last_ranks.node AS node, sites.rank AS rank, site_key, sites.pool AS pool,
-       sites.site AS site, file, line, library, sites.verdict AS verdict,
+       sites.site AS site, file, line, function, library, sites.verdict AS verdict,
        sites.retained_bytes AS retained_bytes, growth_bytes_per_step, growth_low,
        coalesce(kinds.grows, false) AS grows
 FROM sites
