@@ -32,18 +32,6 @@ uint32_t LibraryOf(uint32_t node, const replay::Definitions& definitions, replay
   return 0;
 }
 
-// Whether code of the module asked for what the stack allocated, before any line of Python did.
-bool IsBeneath(uint32_t node, uint32_t module, const replay::Definitions& definitions) {
-  for (; node != 0; node = definitions.nodes[node].parent) {
-    const uint32_t location = definitions.nodes[node].location;
-    if (location >= definitions.locations.size()) return false;
-    const replay::Location& place = definitions.locations[location];
-    if (place.kind == replay::Location::Kind::kPython) return false;
-    if (place.owner == module) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void LargeRegions::Add(const replay::LiveView& object) {
@@ -111,58 +99,21 @@ void LargeRegions::Finish(const replay::StackRows& rows, const replay::Definitio
   });
 }
 
-void LargeRegions::ChargeCallers(const replay::StackRows& rows, const replay::Definitions& definitions,
-                                 const series::SeriesAccumulator& series, replay::SiteTable* table) {
+void LargeRegions::ChargeCallers(LibraryCallers* callers, replay::SiteTable* table) {
   constexpr double kMostOfTheCalls = 0.5, kGrewInSteps = 0.1;
-  const bool any_grew = std::any_of(libraries_.begin(), libraries_.end(), [](const LibraryMaps& maps) {
-    return maps.allocator.grown_bytes > kGrewInSteps * maps.allocator.resident_bytes;
-  });
-  if (!any_grew) return;
-  // Of what a site allocated, the share of the steps.
-  absl::flat_hash_map<uint32_t, double> shares;
-  const auto share_of_steps = [&](uint32_t site) {
-    const auto [found, is_new] = shares.try_emplace(site, 0.0);
-    if (!is_new || site >= series.site_count()) return found->second;
-    series::SiteSeries of_site;
-    series.Load(site, &of_site);
-    double all = 0, in_steps = 0;
-    for (size_t k = 0; k < of_site.alloc_bytes.size(); ++k) {
-      all += of_site.alloc_bytes[k];
-      if (k > 0) in_steps += of_site.alloc_bytes[k];
-    }
-    return found->second = all > 0 ? in_steps / all : 0;
-  };
+  std::vector<LibraryCallers::Made> made;
+  for (const auto& [row, sums] : rows_) {
+    if (sums.grown_bytes > sums.arrived_bytes) made.push_back({row, sums.grown_bytes - sums.arrived_bytes});
+  }
+  std::sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
   for (LibraryMaps& maps : libraries_) {
     if (maps.allocator.grown_bytes <= kGrewInSteps * maps.allocator.resident_bytes) continue;
-    double all = 0;
-    absl::flat_hash_map<uint32_t, std::pair<double, uint32_t>> calls;  // by location: bytes, and a site of it
-    const auto add = [&](const replay::StackRow& row, double bytes) {
-      auto& [sum, site] = calls[table->sites()[row.site].location];
-      all += bytes;
-      sum += bytes;
-      site = row.site;
-    };
-    for (uint32_t number = 0; number < rows.size(); ++number) {
-      if (rows.pool(number) == replay::Pool::kMmap) continue;
-      const replay::StackRow row = rows[number];
-      if (row.alloc_bytes > 0 && IsBeneath(row.node, maps.module, definitions))
-        add(row, row.alloc_bytes * share_of_steps(row.site));
-    }
-    // Maps that were made in the steps beneath a line of the user's say the same of those that the library's own
-    // threads made.
-    for (const auto& [number, sums] : rows_) {
-      const replay::StackRow row = rows[number];
-      const bool is_users = table->OwnerOf(table->sites()[row.site].location) == Owner::kUser;
-      const double made = sums.grown_bytes - sums.arrived_bytes;
-      if (is_users && made > 0 && IsBeneath(row.node, maps.module, definitions)) add(row, made);
-    }
-    const auto most = std::max_element(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.second.first, b.first) < std::pair(b.second.first, a.first);
-    });
-    if (most == calls.end() || most->second.first <= kMostOfTheCalls * all) continue;
+    const std::optional<uint32_t> caller = callers->SiteThatCalls(maps.module, kMostOfTheCalls, made);
+    if (!caller) continue;
     for (const uint32_t site : maps.allocator.sites) {
-      if (!sites_[site].IsLibrarys() || table->sites()[site].location == most->first) continue;
-      table->ShowLike(site, most->second.second);
+      if (!sites_[site].IsLibrarys() || table->sites()[site].location == table->sites()[*caller].location)
+        continue;
+      table->ShowLike(site, *caller);
       sites_[site].is_by_caller = true;
     }
   }

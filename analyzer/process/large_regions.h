@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/process/library_callers.h"
 #include "analyzer/replay/definitions/definitions.h"
 #include "analyzer/replay/definitions/site_table.h"
 #include "analyzer/replay/heap_replay.h"
 #include "analyzer/series/large_regions.h"
-#include "analyzer/series/series_accumulator.h"
 
 namespace plateau::process {
 
@@ -31,10 +31,9 @@ class LargeRegions {
               replay::SiteTable* table);
 
   // Maps of an allocator that grew during the steps are shown at the line that called its library most in them,
-  // where one line did: the maps were made when the library was first used, by whoever was first. After the series
-  // are finished.
-  void ChargeCallers(const replay::StackRows& rows, const replay::Definitions& definitions,
-                     const series::SeriesAccumulator& series, replay::SiteTable* table);
+  // where one line did: the maps were made when the library was first used, by whoever was first, or by a thread of its
+  // own. Maps made in the steps beneath a line say the same of the others.
+  void ChargeCallers(LibraryCallers* callers, replay::SiteTable* table);
 
   // By site; a site without large regions may be missing at the end.
   const std::vector<series::SiteReservation>& sites() const { return sites_; }

@@ -165,7 +165,9 @@ ProcessMemory ReplayMemory(const ProcessClock& clock, const std::vector<ForkedWo
   memory.device_summary->Finish();
   memory.copy_on_write = copies.Finish();
   FinishSeries(last_bucket, sites->count(), &memory);
-  memory.regions.ChargeCallers(memory.heap.stacks, trace->definitions, *memory.series, sites->table.get());
+  LibraryCallers callers(&memory.heap.stacks, &trace->definitions, memory.series.get(), sites->table.get());
+  memory.regions.ChargeCallers(&callers, sites->table.get());
+  ChargeThreads(memory.regions.sites(), trace->definitions, &callers, sites->table.get());
   return memory;
 }
 

@@ -144,6 +144,7 @@ ANALYZER = {
     "cli/launch/launch": ("tests/e2e/launcher_test.py", "starts a program"),
     "cli/load_report": ("tests/e2e/report_commands_test.py", "reads recordings of real runs"),
     "cli/launch/recorded_time": ("tests/e2e/launcher_test.py", "starts a program"),
+    "process/library_callers": (GOLDEN, "the golden trace library_threads"),
     "process/site_holders": (GOLDEN, "the golden traces held_*"),
     "report/text/holders_text": (GOLDEN, "the golden traces held_*"),
     "report/builder/holder_facts": (GOLDEN, "the golden traces held_*"),
