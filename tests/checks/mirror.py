@@ -58,6 +58,7 @@ PRELOAD = {
     "python/frames": ("tests/preload/python/construct_test.py", "needs an interpreter"),
     "python/holders/garbage_cycle": ("tests/preload/python/holders/holders_test.py", "needs an interpreter: garbage"),
     "python/holders/graph_walk": ("tests/preload/python/holders/class_name_test.cc", "the walk itself needs torch: tests/field/holders"),
+    "python/holders/native_reach": ("tests/preload/python/holders/holders_test.py", "needs an interpreter: vector_of_pointers"),
     "python/holders/native_search": ("tests/preload/python/holders/holders_test.py", "needs an interpreter: native_block"),
     "python/holders/safe_read": ("tests/preload/python/holders/holders_test.py", INNER),
     "python/holders/heap_layout": ("tests/preload/python/holders/holders_test.py", "needs an interpreter"),

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "preload/base/real_functions.h"
+#include "preload/python/holders/heap_layout.h"
 #include "preload/python/holders/safe_read.h"
 
 namespace plateau::python::holders {
@@ -89,6 +90,37 @@ void GraphWalk::FollowWords(const uintptr_t* words, size_t count, const Step& st
   for (size_t i = 0; i < count; ++i) Reach(words[i], step);
 }
 
+// Vectors of edges and of saved variables: begin, end, end of capacity.
+void GraphWalk::FollowVectors(const uintptr_t* words, size_t count, const Step& step) {
+  for (size_t i = 1; i + 2 < count; ++i) {
+    const uintptr_t begin = words[i], end = words[i + 1], capacity = words[i + 2];
+    if (!LooksLikeAddress(begin) || end <= begin || capacity < end || capacity - begin > kMaxBytes) continue;
+    if ((end & 7) != 0 || !SafeRead(begin, more_words_, end - begin)) continue;
+    FollowWords(more_words_, (end - begin) / 8, step);
+  }
+}
+
+bool GraphWalk::IsPythonNode(uintptr_t object) {
+  const Known* const known = ClassOf(object);
+  if (known == nullptr) return false;
+  const ClassName name = ShortClassName(known->name);
+  return EndsWith(name, "PyNode");
+}
+
+// The node of a torch.autograd.Function has a Python object, whose saved variables are a vector of C++ in it: nothing
+// that Python could tell us. It is among the node's words.
+void GraphWalk::FollowPythonFunction(size_t count, const Step& step) {
+  constexpr uint64_t kLeastBytes = 64, kMostBytes = 1024;
+  for (size_t i = 1; i < count; ++i) {
+    const uintptr_t object = words_[i];
+    uint64_t head[2] = {}, bytes = 0, inside[kMostBytes / 8];
+    if (!LooksLikeAddress(object) || !SafeRead(object, head, sizeof(head)) || !LooksLikeAddress(head[1]))
+      continue;
+    if (!SafeRead(head[1] + kTypeBasicSize, &bytes, 8) || bytes < kLeastBytes || bytes > kMostBytes) continue;
+    if (SafeRead(object, inside, bytes / 8 * 8)) FollowVectors(inside, bytes / 8, step);
+  }
+}
+
 void GraphWalk::Follow(const Step& step) {
   uintptr_t fields[kLastField / 8] = {};
   switch (step.what) {
@@ -113,14 +145,8 @@ void GraphWalk::Follow(const Step& step) {
       const size_t count = bytes / 8;
       FollowWords(words_ + 1, count - 1, step);
       if (step.what == Class::kMeta) return;
-      // Vectors of edges and of saved variables: begin, end, end of capacity.
-      for (size_t i = 1; i + 2 < count; ++i) {
-        const uintptr_t begin = words_[i], end = words_[i + 1], capacity = words_[i + 2];
-        if (!LooksLikeAddress(begin) || end <= begin || capacity < end || capacity - begin > kMaxBytes)
-          continue;
-        if ((end & 7) != 0 || !SafeRead(begin, more_words_, end - begin)) continue;
-        FollowWords(more_words_, (end - begin) / 8, step);
-      }
+      FollowVectors(words_, count, step);
+      if (IsPythonNode(step.object)) FollowPythonFunction(count, step);
       return;
     }
     case Class::kUnknown:

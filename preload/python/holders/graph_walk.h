@@ -56,6 +56,9 @@ class GraphWalk {
   void Reach(uintptr_t object, const Step& from);
   void Follow(const Step& step);
   void FollowWords(const uintptr_t* words, size_t count, const Step& step);
+  void FollowVectors(const uintptr_t* words, size_t count, const Step& step);
+  bool IsPythonNode(uintptr_t object);
+  void FollowPythonFunction(size_t count, const Step& step);
   static size_t BlockBytes(uintptr_t object);
 
   WalkMemory& memory_;

@@ -1,8 +1,6 @@
 #include "preload/python/holders/native_search.h"
 
-#include <link.h>
-
-#include "preload/base/module_walk.h"
+#include "preload/python/holders/native_reach.h"
 #include "preload/python/holders/safe_read.h"
 #include "preload/sampler/sample_set.h"
 
@@ -20,12 +18,6 @@ struct Block {
   uint32_t stack;
 };
 
-struct Search {
-  TargetTable* targets;
-  WalkClock* clock;
-  uintptr_t* words;
-};
-
 template <typename Found>
 void Scan(TargetTable* targets, const uintptr_t* words, size_t count, uintptr_t own_address, Found found) {
   for (size_t i = 0; i < count; ++i) {
@@ -33,33 +25,6 @@ void Scan(TargetTable* targets, const uintptr_t* words, size_t count, uintptr_t 
     if (target == nullptr || target->node != 0 || target->end != HolderEnd::kNotFound) continue;
     if (target->address != own_address) found(target);
   }
-}
-
-int ScanModule(dl_phdr_info* info, size_t, void* context) {
-  const auto& search = *static_cast<Search*>(context);
-  bool is_ours = false;
-  const auto ours = reinterpret_cast<uintptr_t>(&ScanModule);
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-    if (header.p_type == PT_LOAD && ours - begin < header.p_memsz) is_ours = true;
-  }
-  for (int i = 0; i < info->dlpi_phnum && !is_ours; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    if (header.p_type != PT_LOAD || (header.p_flags & PF_W) == 0) continue;
-    uintptr_t at = (info->dlpi_addr + header.p_vaddr + 7) & ~uintptr_t{7};
-    const uintptr_t end = info->dlpi_addr + header.p_vaddr + header.p_memsz;
-    for (; at + 8 <= end && !search.clock->IsUp(); at += kLargestBlock) {
-      const size_t bytes = (end - at < kLargestBlock ? end - at : kLargestBlock) & ~size_t{7};
-      if (!SafeRead(at, search.words, bytes)) continue;
-      Scan(search.targets, search.words, bytes / 8, 0, [info](Target* target) {
-        target->end = HolderEnd::kModuleData;
-        target->native_class =
-            info->dlpi_name != nullptr && info->dlpi_name[0] != 0 ? info->dlpi_name : "the program";
-      });
-    }
-  }
-  return 0;
 }
 
 }  // namespace
@@ -81,8 +46,7 @@ void SearchNativeMemory(WalkMemory* memory, TargetTable* targets, WalkClock* clo
       target->native_stack = block.stack;
     });
   }
-  Search search = {targets, clock, words};
-  WalkModules(ScanModule, &search);
+  NativeReach(memory, targets, clock).Run();
 }
 
 }  // namespace plateau::python::holders

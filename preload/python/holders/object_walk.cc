@@ -14,6 +14,7 @@ constexpr uint32_t kNodesPerCheck = 1024;
 constexpr int kMaxThreads = 4096;
 constexpr int kMaxFrames = 20000;
 constexpr uint8_t kFirstShimOwner = 3;
+constexpr uint64_t kLeastNativeNs = 20'000'000;
 
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -262,7 +263,10 @@ ObjectWalk::End ObjectWalk::Run() {
   if (WalkOn()) AddTypes();
   if (WalkOn() && WalkGraphs()) WalkUnreached();
   if (targets_.found() == targets_.count()) return End::kAllFound;
-  if (!is_late_ && !is_full_ && next_ >= nodes_.size()) SearchNativeMemory(&memory_, &targets_, &clock_);
+  if (!is_late_ && !is_full_ && !visited_.full() && targets_.AreMissingMuch()) {
+    clock_.NotLongerThan(2 * clock_.UsedNs() + kLeastNativeNs);
+    SearchNativeMemory(&memory_, &targets_, &clock_);
+  }
   if (is_late_) return End::kTime;
   return is_full_ || visited_.full() ? End::kMemory : End::kWalkedAll;
 }

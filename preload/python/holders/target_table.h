@@ -59,6 +59,16 @@ class TargetTable {
   size_t count() const { return count_; }
   // Without those that only an opaque object was found for.
   size_t found() const { return found_; }
+  // There are always some small blocks that belong to no object. Looking for them in native memory is worth it from one
+  // part in a hundred of the bytes on.
+  bool AreMissingMuch() const {
+    uint64_t all = 0, missing = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      all += targets_[i].bytes;
+      if (targets_[i].end == trace::HolderEnd::kNotFound) missing += targets_[i].bytes;
+    }
+    return missing >= all / 100;
+  }
   Target& operator[](size_t i) { return targets_[i]; }
   const Target& operator[](size_t i) const { return targets_[i]; }
 

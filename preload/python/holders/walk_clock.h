@@ -31,6 +31,10 @@ class WalkClock {
     next_reading_tsc_ = 0;
   }
 
+  void NotLongerThan(uint64_t limit_ns) {
+    if (limit_ns < limit_ns_) SetLimit(limit_ns);
+  }
+
   bool IsUp() {
     const uint64_t now = Now();
     if (now < next_reading_tsc_) return false;

@@ -10,13 +10,13 @@ work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 gcc -shared -fPIC -O2 -o "$work/storm.so" "$here/storm.c" -ldl -lpthread || exit 1
 mkdir "$work/site" "$work/cwd"
 cat > "$work/site/sitecustomize.py" <<END
-import ctypes
 try:
     import atexit
+    import ctypes
     storm = ctypes.CDLL("$work/storm.so")
-    storm.start()
-    atexit.register(storm.stop)
-except (OSError, AttributeError):
+    if storm.start():
+        atexit.register(storm.stop)
+except (ImportError, OSError, AttributeError):
     pass
 END
 limit=${LIMIT:-900}

@@ -35,21 +35,21 @@ def library():
     return ctypes.CDLL(made)
 
 
-@case("native_block")
+@case("native_block|module_data: libvector.so|module_data: kept_tensors.*so")
 def vector_of_pointers():
     native = library()
     for i in range(COUNT):
         native.push(ctypes.c_size_t(SIZE))
 
 
-@case("native_block")
+@case("native_block|module_data: libvector.so|module_data: kept_tensors.*so")
 def map_of_strings():
     native = library()
     for i in range(COUNT):
         native.insert(i, ctypes.c_size_t(SIZE))
 
 
-@case("native_block")
+@case("native_block|module_data: libvector.so|module_data: kept_tensors.*so")
 def vector_on_the_heap():
     native = library()
     for i in range(COUNT):
@@ -71,7 +71,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("keep", &keep); }
 """
 
 
-@case("native_block")
+@case("native_block|module_data: libvector.so|module_data: kept_tensors.*so")
 def vector_of_tensors():
     import torch
     import torch.utils.cpp_extension

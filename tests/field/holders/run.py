@@ -92,7 +92,7 @@ def text_of(segments):
 def run(build, python, name, keep=False):
     """(what was found: {text: share}, ends) of one case, or a reason why it did not run."""
     recording = tempfile.mkdtemp(prefix="holders-")
-    environment = dict(os.environ, PLATEAU_OUT=recording, PLATEAU_HOLDERS="1",
+    environment = dict(os.environ, PLATEAU_OUT=recording, PLATEAU_HOLDERS="0",
                        LD_PRELOAD=os.path.join(build, "lib", "libplateau.so"))
     try:
         program = known.CASES[name].__code__.co_filename
@@ -117,6 +117,8 @@ def run(build, python, name, keep=False):
         text = text_of(segments) if end in ("path", "graph", "native", "opaque") else end
         if end in ("native", "opaque"):
             text = end + ": " + text
+        if end == "module_data":
+            text = end + ": " + values["what"]
         key = (text, end)
         found[key] = found.get(key, 0) + count
     return found, None

@@ -66,7 +66,9 @@ void stop(void) {
 
 static void forget(void) { thread = 0; }
 
-void start(void) {
+/* Whether it has started now: an interpreter inside of this one finds it running. */
+int start(void) {
+  if (add_pending_call) return 0;
   add_pending_call = (int (*)(int (*)(void*), void*))dlsym(RTLD_DEFAULT, "Py_AddPendingCall");
   holders = (int (*)(void))dlsym(RTLD_DEFAULT, "plateau_mark_holders");
   release = (void (*)(int))dlsym(RTLD_DEFAULT, "PyGILState_Release");
@@ -76,4 +78,5 @@ void start(void) {
   if (!version || *version < 0x030c0000) ensure = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
   pthread_atfork(0, 0, forget);
   if (add_pending_call && holders && pthread_create(&thread, 0, ask, 0) != 0) thread = 0;
+  return thread != 0;
 }
