@@ -10,7 +10,8 @@ namespace plateau::python::holders {
 namespace {
 
 constexpr uint32_t kPrefetchAhead = 12;
-constexpr uint32_t kNodesPerCheck = 1024;
+constexpr uint32_t kVisitsPerCheck = 1024;
+constexpr int64_t kLargeLength = 1 << 14;
 constexpr int kMaxThreads = 4096;
 constexpr int kMaxFrames = 20000;
 constexpr uint8_t kFirstShimOwner = 3;
@@ -38,7 +39,7 @@ bool IsImportMachinery(const void* code) {
 bool ObjectWalk::Initialize() {
   modules_ = memory_.TakeArray<Module>(kMaxModules);
   return modules_ != nullptr && types_.Initialize() && visited_.Initialize() && nodes_.Initialize() &&
-         types_met_.Initialize() && tensors_.Initialize() && CollectModules();
+         types_met_.Initialize() && tensors_.Initialize() && large_.Initialize() && CollectModules();
 }
 
 // ---- Roots ----
@@ -153,12 +154,12 @@ bool ObjectWalk::IsTimeUp() {
 }
 
 bool ObjectWalk::WalkOn() {
-  while (next_ < nodes_.size()) {
-    if ((next_ & (kNodesPerCheck - 1)) == 0 && IsTimeUp()) return false;
-    if (is_full_ || visited_.full()) return false;
+  while (next_ < nodes_.size() || VisitNextLarge()) {
+    if ((next_ & (kVisitsPerCheck - 1)) == 0 && IsTimeUp()) return false;
+    if (is_late_ || is_full_ || visited_.full()) return false;
     if (targets_.found() == targets_.count()) return false;
     const uint32_t end =
-        nodes_.size() - next_ > kNodesPerCheck ? (next_ | (kNodesPerCheck - 1)) + 1 : nodes_.size();
+        nodes_.size() - next_ > kVisitsPerCheck ? (next_ | (kVisitsPerCheck - 1)) + 1 : nodes_.size();
     for (; next_ < end; ++next_) {
       if (next_ + kPrefetchAhead < nodes_.size()) {
         const auto* ahead = static_cast<const char*>(nodes_.object(next_ + kPrefetchAhead));
@@ -192,7 +193,7 @@ int ObjectWalk::ReachFromTraverse(void* child, void* context) {
     return 0;
   }
   walk->Reach(child);
-  return 0;
+  return walk->is_late_ || walk->is_full_ ? 1 : 0;  // ends the traversal
 }
 
 void ObjectWalk::VisitObject(const void* object) {
@@ -208,8 +209,25 @@ void ObjectWalk::VisitObject(const void* object) {
     info.is_deferred = true;
     types_met_.Append(reinterpret_cast<uintptr_t>(type), current_);
   }
+  // A container of very many items comes after the others: what is beside it is found before the time is up.
+  if (IsLarge(object, info.kind) && large_.Append(reinterpret_cast<uintptr_t>(object), current_)) return;
   current_type_ = type;
   info.traverse(object, ReachFromTraverse, this);
+}
+
+bool ObjectWalk::IsLarge(const void* object, TypeKind kind) {
+  if (kind == TypeKind::kList || kind == TypeKind::kTuple) return SizeOf(object) > kLargeLength;
+  return kind == TypeKind::kDict && ReadAt<int64_t>(object, kDictUsed) > kLargeLength;
+}
+
+bool ObjectWalk::VisitNextLarge() {
+  if (next_large_ >= large_.size()) return false;
+  const uint32_t at = next_large_++;
+  const void* const object = large_.object(at);
+  current_ = large_.parent(at);
+  current_type_ = ReadPointer(object, kObjectType);
+  types_.Get(current_type_).traverse(object, ReachFromTraverse, this);
+  return true;
 }
 
 // The collector does not traverse them.
@@ -299,7 +317,7 @@ void ObjectWalk::WalkUnreached() {
       __builtin_prefetch(ReadPointer(gc, 0));
       if (list == 3) ++frozen_objects_;
       if (!visited_.Contains(object)) ++count;
-      if ((count & (kNodesPerCheck - 1)) == 1 && IsTimeUp()) return;
+      if ((count & (kVisitsPerCheck - 1)) == 1 && IsTimeUp()) return;
     }
   }
   unreached_slots_ = 1024;
@@ -320,7 +338,7 @@ void ObjectWalk::WalkUnreached() {
     }
   }
   for (size_t i = 0; i < filled; ++i) {
-    if ((i & (kNodesPerCheck - 1)) == 0 && IsTimeUp()) return;
+    if ((i & (kVisitsPerCheck - 1)) == 0 && IsTimeUp()) return;
     const auto* object = reinterpret_cast<const void*>(order[i]);
     const TypeInfo& info = types_.Of(object);
     if (info.traverse != nullptr) info.traverse(object, CountReference, this);

@@ -52,6 +52,7 @@ class ObjectWalk {
         nodes_(memory),
         types_met_(memory),
         tensors_(memory),
+        large_(memory),
         graphs_(memory, targets, clock) {}
 
   enum class End : uint8_t { kAllFound, kWalkedAll, kTime, kMemory };
@@ -74,6 +75,7 @@ class ObjectWalk {
     bool is_of_program;
   };
   static constexpr size_t kMaxModules = 16384;
+  static constexpr uint32_t kNodesPerCheck = 1 << 14;
 
   bool Initialize();
   bool CollectModules();
@@ -92,6 +94,8 @@ class ObjectWalk {
   bool IsTimeUp();
   void Visit(uint32_t node);
   void VisitObject(const void* object);
+  static bool IsLarge(const void* object, TypeKind kind);
+  bool VisitNextLarge();
   void VisitFrame(const void* frame);
   void VisitStaticType(const void* type);
   void VisitThread(const void* thread);
@@ -109,7 +113,13 @@ class ObjectWalk {
   }
   [[gnu::always_inline]] void Reach(const void* child) {
     const auto word = reinterpret_cast<uintptr_t>(child);
-    if (word != 0 && visited_.Insert(word) && !nodes_.Append(word, current_)) is_full_ = true;
+    if (word == 0 || !visited_.Insert(word)) return;
+    if (!nodes_.Append(word, current_)) is_full_ = true;
+    // One list may have millions of items.
+    if (nodes_.size() >= next_check_) [[unlikely]] {
+      next_check_ = nodes_.size() + kNodesPerCheck;
+      IsTimeUp();
+    }
   }
   static int ReachFromTraverse(void* child, void* context);
 
@@ -127,12 +137,15 @@ class ObjectWalk {
   NodeList nodes_;
   NodeList types_met_;  // classes of objects, with the node of one
   NodeList tensors_;    // reached, which may have an autograd graph behind them
+  NodeList large_;      // containers whose items are yet to come, with their nodes
+  uint32_t next_large_ = 1;
   GraphWalk graphs_;
 
   Module* modules_ = nullptr;
   size_t module_count_ = 0;
   uint32_t current_ = 0;
   uint32_t next_ = 1;
+  uint32_t next_check_ = kNodesPerCheck;
   const void* current_type_ = nullptr;
   bool defers_types_ = true;
   bool is_full_ = false;
