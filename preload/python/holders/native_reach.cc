@@ -21,47 +21,42 @@ bool IsOpen(const Target& target) { return target.node == 0 && target.end == Hol
 }  // namespace
 
 bool NativeReach::Initialize() {
-  modules_ = memory_.TakeArray<Module>(kMaxModules);
+  variables_ = memory_.TakeArray<Variables>(kMaxVariables);
   blocks_ = memory_.TakeArray<Block>(kMaxBlocks);
   words_ = memory_.TakeArray<uintptr_t>(kReadBytes / 8);
   regions_ = memory_.TakeArray<Region>(kRegions);
   reached_from_ = memory_.TakeArray<uint32_t>(TargetTable::kMaxTargets);
-  return modules_ != nullptr && blocks_ != nullptr && words_ != nullptr && reached_from_ != nullptr &&
+  return variables_ != nullptr && blocks_ != nullptr && words_ != nullptr && reached_from_ != nullptr &&
          regions_ != nullptr && seen_.Initialize();
 }
 
+// Only notes where a module's variables are: the loader's lock is not held while they are read.
 int NativeReach::AddModule(dl_phdr_info* info, size_t, void* context) {
   auto* const self = static_cast<NativeReach*>(context);
-  if (self->module_count_ == kMaxModules) return 1;
-  uintptr_t begin = UINTPTR_MAX, end = 0;
+  uintptr_t begin = UINTPTR_MAX, end = 0, sealed_begin = 0, sealed_end = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    if (header.p_type != PT_LOAD) continue;
     const uintptr_t from = info->dlpi_addr + header.p_vaddr;
-    if (from < begin) begin = from;
-    if (from + header.p_memsz > end) end = from + header.p_memsz;
+    const uintptr_t to = from + header.p_memsz;
+    if (header.p_type == PT_LOAD && from < begin) begin = from;
+    if (header.p_type == PT_LOAD && to > end) end = to;
+    // What is read-only once the loader is done has no addresses of blocks.
+    if (header.p_type == PT_GNU_RELRO) sealed_begin = from, sealed_end = to;
   }
-  if (begin >= end) return 0;
+  if (self->heap_begin_ == 0) self->heap_begin_ = end;
+  if (begin >= end || IsLeftOut(begin, end)) return 0;
   const char* const name =
       info->dlpi_name != nullptr && info->dlpi_name[0] != 0 ? info->dlpi_name : "the program";
-  if (self->module_count_ == 0) self->heap_begin_ = end;
-  size_t at = self->module_count_++;
-  for (; at > 0 && self->modules_[at - 1].begin > begin; --at) self->modules_[at] = self->modules_[at - 1];
-  self->modules_[at] = {begin, end, name};
-  return 0;
-}
-
-const NativeReach::Module* NativeReach::ModuleOf(uintptr_t address) const {
-  size_t low = 0, high = module_count_;
-  while (low < high) {
-    const size_t middle = (low + high) / 2;
-    if (modules_[middle].end <= address) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+  for (int i = 0; i < info->dlpi_phnum && self->variable_count_ < kMaxVariables; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_W) == 0) continue;
+    uintptr_t from = info->dlpi_addr + header.p_vaddr;
+    const uintptr_t to = from + header.p_memsz;
+    if (from >= sealed_begin && from < sealed_end) from = sealed_end;
+    from = (from + 7) & ~uintptr_t{7};
+    if (from < to) self->variables_[self->variable_count_++] = {from, to, name};
   }
-  return low < module_count_ && modules_[low].begin <= address ? &modules_[low] : nullptr;
+  return 0;
 }
 
 // A block of malloc begins in the main heap, in the heap of another arena, whose begin says how large it is, or 16 bytes
@@ -124,42 +119,13 @@ bool NativeReach::ScanRange(uintptr_t address, size_t bytes, uint32_t module, bo
 
 void NativeReach::Name(Target* target, uint32_t module) {
   target->end = HolderEnd::kModuleData;
-  target->native_class = modules_[module].name;
+  target->native_class = variables_[module].module;
 }
 
-bool NativeReach::IsLeftOut(const Module& module) const {
-  const auto is_in = [&module](uintptr_t address) {
-    return address - module.begin < module.end - module.begin;
-  };
-  return is_in(reinterpret_cast<uintptr_t>(&ScanModule)) || is_in(g_interpreter.module_begin) ||
+bool NativeReach::IsLeftOut(uintptr_t begin, uintptr_t end) {
+  const auto is_in = [begin, end](uintptr_t address) { return address - begin < end - begin; };
+  return is_in(reinterpret_cast<uintptr_t>(&AddModule)) || is_in(g_interpreter.module_begin) ||
          is_in(reinterpret_cast<uintptr_t>(&dl_iterate_phdr)) || is_in(getauxval(AT_BASE));
-}
-
-int NativeReach::ScanModule(dl_phdr_info* info, size_t, void* context) {
-  auto* const self = static_cast<NativeReach*>(context);
-  // What is read-only once the loader is done has no addresses of blocks.
-  uintptr_t sealed_begin = 0, sealed_end = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    if (header.p_type != PT_GNU_RELRO) continue;
-    sealed_begin = info->dlpi_addr + header.p_vaddr;
-    sealed_end = sealed_begin + header.p_memsz;
-  }
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    if (header.p_type != PT_LOAD || (header.p_flags & PF_W) == 0) continue;
-    uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-    const uintptr_t end = begin + header.p_memsz;
-    if (begin >= sealed_begin && begin < sealed_end) begin = sealed_end;
-    begin = (begin + 7) & ~uintptr_t{7};
-    if (begin >= end) continue;
-    const Module* const module = self->ModuleOf(begin);
-    if (module == nullptr || self->IsLeftOut(*module)) continue;
-    if (!self->ScanRange(begin, end - begin, static_cast<uint32_t>(module - self->modules_),
-                         /*is_variable=*/true))
-      return 1;
-  }
-  return 0;
 }
 
 // A module is named for a stack when it leads to most of its open targets.
@@ -171,7 +137,8 @@ void NativeReach::Settle() {
       const bool is_named = targets_[j].end == HolderEnd::kModuleData && targets_[j].native_class != nullptr;
       if (targets_[j].stack != targets_[i].stack || !(IsOpen(targets_[j]) || is_named)) continue;
       ++open;
-      same += reached_from_[j] == reached_from_[i];
+      same += reached_from_[j] != 0 &&
+              variables_[reached_from_[j] - 1].module == variables_[reached_from_[i] - 1].module;
     }
     if (same < 2 || 2 * same <= open) continue;
     Name(&targets_[i], reached_from_[i] - 1);
@@ -182,7 +149,10 @@ void NativeReach::Run() {
   if (!AllocatorIsGlibc() || !Initialize()) return;
   heap_end_ = static_cast<uintptr_t>(sys::Call(SYS_brk, 0));
   WalkModules(AddModule, this);
-  WalkModules(ScanModule, this);
+  for (uint32_t i = 0; i < variable_count_; ++i) {
+    const Variables& range = variables_[i];
+    if (!ScanRange(range.begin, range.end - range.begin, i, /*is_variable=*/true)) return Settle();
+  }
   for (size_t i = 0; i < block_count_; ++i) {
     const Block block = blocks_[i];
     if (!ScanRange(block.address, block.bytes, block.module, /*is_variable=*/false)) break;

@@ -33,27 +33,25 @@ class NativeReach {
   void Run();
 
   static constexpr size_t kMaxBlocks = 1 << 16;
-  static constexpr size_t kMaxModules = 2048;
+  static constexpr uint32_t kMaxVariables = 4096;
   static constexpr size_t kMaxBlockBytes = size_t{8} << 20;
 
  private:
-  struct Module {
+  struct Variables {
     uintptr_t begin;
     uintptr_t end;
-    const char* name;
+    const char* module;
   };
   struct Block {
     uintptr_t address;
     uint32_t bytes;
-    uint32_t module;
+    uint32_t module;  // number of its variables
   };
   static constexpr size_t kReadBytes = 64 * 1024;
 
   bool Initialize();
   static int AddModule(dl_phdr_info* info, size_t, void* context);
-  static int ScanModule(dl_phdr_info* info, size_t, void* context);
-  const Module* ModuleOf(uintptr_t address) const;
-  bool IsLeftOut(const Module& module) const;
+  static bool IsLeftOut(uintptr_t begin, uintptr_t end);
   size_t BlockBytes(uintptr_t address) const;
   // False when the time is up.
   bool ScanRange(uintptr_t address, size_t bytes, uint32_t module, bool is_variable);
@@ -66,14 +64,14 @@ class NativeReach {
   TargetTable& targets_;
   WalkClock& clock_;
   VisitedSet seen_;
-  Module* modules_ = nullptr;  // in the order of their addresses
-  size_t module_count_ = 0;
+  Variables* variables_ = nullptr;
+  uint32_t variable_count_ = 0;
   uintptr_t heap_begin_ = 0;  // the main heap lies between the end of the program and the break
   uintptr_t heap_end_ = 0;
   Block* blocks_ = nullptr;
   size_t block_count_ = 0;
   uintptr_t* words_ = nullptr;
-  uint32_t* reached_from_ = nullptr;  // by target: number of the module plus 1
+  uint32_t* reached_from_ = nullptr;  // by target: number of the variables plus 1
   // Of memory that was asked last, by 64 MiB: whether it is a heap of another arena than the first.
   struct Region {
     uintptr_t number;
