@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 struct Peek {
   trace::HeaderStatus status;
   trace::FileHeader header;
+  bool is_blank;  // nothing but zeros
 };
 
 absl::StatusOr<Peek> PeekHeader(const std::string& path) {
@@ -29,6 +30,7 @@ absl::StatusOr<Peek> PeekHeader(const std::string& path) {
   std::string page(trace::kHeaderBytes, '\0');
   PLATEAU_ASSIGN_OR_RETURN(const size_t bytes, file.Read(0, page.data(), page.size()));
   Peek peek;
+  peek.is_blank = page.find_first_not_of('\0') == std::string::npos;
   peek.status = trace::ReadFileHeader(reinterpret_cast<const uint8_t*>(page.data()), bytes, &peek.header);
   return peek;
 }
@@ -59,8 +61,10 @@ absl::Status AddDirectory(const std::string& path, Recording* recording) {
           absl::StrCat(entry.path().string(), ": ", entry.file_size(error),
                        " bytes are less than a header has; what it recorded is lost"));
     } else if (entry.path().extension() == ".plt" && peek->status == trace::HeaderStatus::kNotATrace) {
-      recording->skipped.push_back(
-          absl::StrCat(entry.path().string(), ": named as a trace, but its first bytes are not a trace's"));
+      recording->skipped.push_back(absl::StrCat(
+          entry.path().string(), peek->is_blank && entry.file_size(error) > 0
+                                     ? ": the process was killed before it had recorded anything"
+                                     : ": named as a trace, but its first bytes are not a trace's"));
     } else if (peek->status == trace::HeaderStatus::kNewerVersion) {
       recording->skipped.push_back(absl::StrCat(entry.path().string(), ": written by a newer Plateau"));
       ++newer;

@@ -46,6 +46,17 @@ bool BecomesPrivate(void* memory, size_t bytes) {
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
 }
 
+// The magic comes last: a process that is killed before that has left no header, rather than half of one.
+void PublishHeader(const trace::FileHeader& whole, trace::FileHeader* header) {
+  constexpr size_t kMagic = sizeof(whole.magic);
+  std::memcpy(reinterpret_cast<char*>(header) + kMagic, reinterpret_cast<const char*>(&whole) + kMagic,
+              sizeof(whole) - kMagic);
+  uint64_t magic;
+  static_assert(sizeof(magic) == kMagic && offsetof(trace::FileHeader, magic) == 0);
+  std::memcpy(&magic, whole.magic, kMagic);
+  __atomic_store_n(reinterpret_cast<uint64_t*>(header), magic, __ATOMIC_RELEASE);
+}
+
 }  // namespace
 
 constinit TraceSink g_sink;
@@ -58,7 +69,8 @@ bool TraceSink::Open(const Options& options, std::string_view program) {
   if (!CreateFile(options, program)) return false;
   if (!MapHeader()) return false;
 
-  trace::FileHeader* h = header_;
+  trace::FileHeader whole = {};
+  trace::FileHeader* const h = &whole;
   std::memcpy(h->magic, trace::kFileMagic, sizeof(h->magic));
   h->version_major = trace::kVersionMajor;
   h->version_minor = trace::kVersionMinor;
@@ -83,7 +95,8 @@ bool TraceSink::Open(const Options& options, std::string_view program) {
   h->clock_realtime_ns = h->start_realtime_ns;
   h->data_end = trace::kHeaderBytes;
   trace::SealHeader(h);
-  if (!shared_) WriteAll(0, h, trace::kHeaderBytes, nullptr, 0);
+  PublishHeader(whole, header_);
+  if (!shared_) WriteAll(0, header_, trace::kHeaderBytes, nullptr, 0);
   return true;
 }
 

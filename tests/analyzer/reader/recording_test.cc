@@ -75,15 +75,17 @@ TEST(RecordingTest, UnreadableFilesAreNamedBesideReadableOnes) {
   WriteTemporary("unreadable/byte.plt", "x");
   WriteTemporary("unreadable/cut.plt", TraceFromText("header pid=8\n").substr(0, 300));
   WriteTemporary("unreadable/random.plt", std::string(5000, '\x5a'));
+  WriteTemporary("unreadable/unborn.plt", std::string(4096, '\0'));
   WriteTemporary("unreadable/notes.txt", "");
   const auto recording = OpenRecording({directory});
   ASSERT_TRUE(recording.ok()) << recording.status();
   EXPECT_EQ(recording->traces.size(), 1u);
-  EXPECT_THAT(recording->skipped,
-              ::testing::UnorderedElementsAre(::testing::HasSubstr("empty.plt: 0 bytes"),
-                                              ::testing::HasSubstr("byte.plt: 1 bytes"),
-                                              ::testing::HasSubstr("cut.plt: 300 bytes"),
-                                              ::testing::HasSubstr("random.plt: named as a trace")));
+  EXPECT_THAT(
+      recording->skipped,
+      ::testing::UnorderedElementsAre(
+          ::testing::HasSubstr("empty.plt: 0 bytes"), ::testing::HasSubstr("byte.plt: 1 bytes"),
+          ::testing::HasSubstr("cut.plt: 300 bytes"), ::testing::HasSubstr("random.plt: named as a trace"),
+          ::testing::HasSubstr("unborn.plt: the process was killed before")));
 }
 
 TEST(RecordingTest, WhatAKilledPackLeftIsNoProcessOfItsOwn) {
