@@ -187,8 +187,7 @@ series::RunContext ContextOf(const ProcessTrace& trace, const ProcessClock& proc
   if (memory.heap.has_sampling)
     run.sample_interval_bytes = MeanGap(trace, process_clock, trace.reader->header().sample_bytes);
   run.sampled_site_interval_bytes = LargestGap(trace, process_clock, memory);
-  const double lost = static_cast<double>(trace.definitions.summary.TotalDroppedEvents());
-  run.lost_rate = lost / std::max(1.0, lost + static_cast<double>(memory.heap.events));
+  run.lost_rate = LostShare(trace.definitions.summary, memory.heap.events);
   return run;
 }
 
@@ -202,6 +201,19 @@ ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, con
   if (IsAttached(trace)) AddBeforeAttach(trace, &run.ledger);
   run.context = ContextOf(trace, clock, memory, known);
   return run;
+}
+
+double LostShare(const reader::ReadSummary& summary, uint64_t events) {
+  const auto dropped = [&](trace::DropReason reason) {
+    return summary.dropped_events[static_cast<size_t>(reason)];
+  };
+  const uint64_t unsampled = dropped(trace::DropReason::kReentrant) + dropped(trace::DropReason::kNoSlot);
+  const uint64_t others = summary.TotalDroppedEvents() - unsampled;
+  const auto share = [](uint64_t lost, uint64_t kept) {
+    return static_cast<double>(lost) / std::max(1.0, static_cast<double>(lost) + static_cast<double>(kept));
+  };
+  const uint64_t calls = summary.totals.alloc_calls + summary.totals.free_calls;
+  return std::min(1.0, share(unsampled, std::max(calls, events)) + share(others, events));
 }
 
 }  // namespace plateau::process

@@ -9,6 +9,7 @@
 #include "analyzer/process/process_clock.h"
 #include "analyzer/process/process_memory.h"
 #include "analyzer/process/process_trace.h"
+#include "analyzer/reader/read_summary.h"
 #include "analyzer/series/ledger.h"
 #include "analyzer/series/run_context.h"
 
@@ -28,6 +29,10 @@ struct KnownRun {
 
 ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, const ProcessMemory& memory,
                        const KnownRun& known);
+
+// Which share of its events a trace has lost, when `events` of them were replayed. Calls inside of a hook and of threads without a slot
+// are lost before anything is sampled, so they are a share of all calls; other losses are a share of what was recorded.
+double LostShare(const reader::ReadSummary& summary, uint64_t events);
 
 }  // namespace plateau::process
 

@@ -166,7 +166,6 @@ ANALYZER = {
     "process/ledger_samples": (REPORT, INNER),
     "process/process_clock": (GOLDEN, "the clock itself has step_clock_test"),
     "process/process_memory": (GOLDEN, "the replay itself has heap_replay_test"),
-    "process/process_run": (GOLDEN, "the whole analysis, from a trace in text to a report"),
     "process/process_trace": (REPORT, INNER),
     "process/row_growth": (REPORT, INNER),
     "process/started_threads": ("tests/field/kinds/piles.py", "needs a recording with threads that pile up"),
