@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "preload/base/fixed_text.h"
+#include "preload/base/options.h"
+#include "preload/ledger/secrets.h"
 #include "preload/python/interpreter.h"
 #include "preload/python/text.h"
 
@@ -185,10 +187,15 @@ bool PathNamer::Measure(const void* before, const void* object, uint64_t* length
 void PathNamer::AddKey(const void* key) {
   const TypeInfo& info = types_.Of(key);
   const auto flags = ReadAt<uint64_t>(info.type, kTypeFlags);
-  if ((flags & kTextFlag) != 0) return AddText(SegmentKind::kKey, key, 1);
-  if ((flags & kBytesFlag) != 0) {
-    const auto size = static_cast<size_t>(SizeOf(key));
-    return Add(SegmentKind::kKey, 2, {static_cast<const char*>(key) + kBytesData, size});
+  const bool is_bytes = (flags & kBytesFlag) != 0;
+  if (is_bytes || (flags & kTextFlag) != 0) {
+    char buffer[kTextRoom], masked[kTextRoom];
+    std::string_view name = is_bytes ? std::string_view(static_cast<const char*>(key) + kBytesData,
+                                                        static_cast<size_t>(SizeOf(key)))
+                                     : Text(key, buffer);
+    if (!g_options.keep_arguments)
+      name = {masked, MaskValue("", name.substr(0, kTextRoom), masked, kTextRoom)};
+    return Add(SegmentKind::kKey, is_bytes ? 2 : 1, name);
   }
   FixedText<64> text;
   if ((flags & kLongFlag) != 0) {

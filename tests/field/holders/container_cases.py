@@ -79,6 +79,12 @@ def list_of_batches():
     keep = [{"pixel_values": blob(i), "labels": i} for i in range(COUNT)]
 
 
+@case(r"keep\[\*\]\['hf_\*\*\*'\]")
+def secret_keys():
+    global keep
+    keep = [{"hf_abcdefghijklmnopqrst": blob(i), "labels": i} for i in range(COUNT)]
+
+
 @case(r"keep\[\*\]\[1\]")
 def untracked_tuples():
     global keep
