@@ -101,10 +101,15 @@ std::string WriteCheckJunit(const ReportModel& model, const CheckReport& report)
 }
 
 std::string WriteCheckMarkdown(const ReportModel& model, const CheckReport& report) {
-  std::string out =
-      absl::StrCat("## Plateau: ", report.passed() ? "check passed" : "check failed", "\n\n**",
-                   verdict::VerdictTitle(model.verdict.name), ":** ", Cell(model.verdict.summary), ".\n\n",
-                   Cell(model.verdict.sentence), "\n\n", "| rule | result | why |\n|---|---|---|\n");
+  std::string out = absl::StrCat("## Plateau: ", report.passed() ? "check passed" : "check failed", "\n\n**",
+                                 verdict::VerdictTitle(model.verdict.name), ":** ",
+                                 Cell(model.verdict.summary), ".\n\n", Cell(model.verdict.sentence), "\n\n");
+  if (model.verdict.name == "inconclusive") {
+    for (const Forecast& f : model.verdict.forecasts)
+      absl::StrAppend(&out, "- ", Cell(f.label), ": ", Cell(f.sentence), "\n");
+    if (!model.verdict.forecasts.empty()) absl::StrAppend(&out, "\n");
+  }
+  absl::StrAppend(&out, "| rule | result | why |\n|---|---|---|\n");
   for (const CheckOutcome& o : report.outcomes) {
     absl::StrAppend(&out, "| `", Cell(o.rule), "` | ",
                     o.status == CheckStatus::kFailed ? "**failed**" : StatusName(o.status), " | ",

@@ -39,7 +39,7 @@ struct Forecast {
 struct Verdict {
   std::string name = "inconclusive";  // design vocabulary, lower snake case
   std::string reason;            // fixed reason of an inconclusive verdict: "first_pass", "too_short", ...
-  std::string summary;           // who, what, how fast, until when: the headline, see builder/headline_text.h
+  std::string summary;           // who, what, how fast, until when: the headline, see builder/words/
   std::string site;              // of sites[], that made the verdict; empty when none did
   std::string sentence;          // plain words with the numbers filled in
   std::vector<std::string> why;  // what made it, one line each

@@ -64,9 +64,11 @@ BUILDS_ON = {
                          "analyzer/verdict", "analyzer/verdict/vocabulary", "analyzer/verdict/words"],
     # Of the verdicts, report/ and its rooms take the table of names and words alone.
     "analyzer/report": ["analyzer/base", "analyzer/symbols", "analyzer/verdict/vocabulary"],
-    "analyzer/report/builder": ["analyzer/base", "analyzer/process", "analyzer/process/names", "analyzer/reader", "analyzer/report",
+    "analyzer/report/builder": ["analyzer/base", "analyzer/process", "analyzer/process/names", "analyzer/reader", "analyzer/report", "analyzer/report/builder/words",
                                 "analyzer/replay/definitions", "analyzer/series", "analyzer/series/clock", "analyzer/symbols",
                                 "analyzer/verdict", "analyzer/verdict/vocabulary", "analyzer/verdict/words", "preload/trace"],
+    "analyzer/report/builder/words": ["analyzer/base", "analyzer/report", "analyzer/series", "analyzer/verdict/method", "analyzer/verdict/vocabulary",
+                                      "analyzer/verdict/words"],
     "analyzer/report/text": ["analyzer/base", "analyzer/report", "analyzer/verdict/vocabulary"],
     "analyzer/report/json": ["analyzer/base", "analyzer/report"],
     "analyzer/report/page": ["analyzer/report", "analyzer/verdict/vocabulary"],

@@ -102,8 +102,8 @@ def problems(case, truth, report):
     growing = [site for site in report["sites"] if site["verdict"] in GROWS]
     if report["verdict"] == "worker_duplication":
         named = [f"{file}:{line}" for file, line in case.lines["HOLDS"]]
-        if not any(name in report["headline"]["sentence"] for name in named):
-            wrong.append(f"the copied pages' line {named} is not in: {report['headline']['sentence']}")
+        if not any(name in report["headline"]["summary"] for name in named):
+            wrong.append(f"the copied pages' line {named} is not in: {report['headline']['summary']}")
     expects_growth = bool(case.accepted & GROWS)
     if expects_growth:
         marked = [s for s in growing if (os.path.basename(s["file"]), s["line"]) in case.lines["LEAK"]]

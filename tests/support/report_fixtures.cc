@@ -72,8 +72,11 @@ ReportModel LeakModel() {
                     "    history.append(loss)", "    loss.backward()", "    optimizer.step()"};
   guilty.excerpt_from = guilty.line - 2;
   v.sentence =
-      "Leaks 1.20 MiB/step (1.16-1.24 MiB), 25 objects per step; none of those older than 3 steps was ever "
-      "freed, since step 1.";
+      "The rate is 1.16-1.24 MiB/step, 25 objects per step; none of those older than 3 steps was freed. At "
+      "this "
+      "pace the limit is reached in about 27 min. If this is a cache with a larger capacity than it "
+      "holds now, "
+      "that cannot be told from a leak yet.";
   v.why = {"Survivors are spread over every birth step up to now: 397 of 397 mature steps kept memory.",
            "The rate after the first epoch (step 120) is 1.20 MiB/step, the same as before it.",
            "No object of the site older than 3 steps ever died."};
@@ -158,7 +161,7 @@ ReportModel WarmupModel() {
   Verdict& v = model.verdict;
   v.name = "warmup_complete";
   v.summary = "model.py:61 in forward grew by 1.50 GiB until step 41 and has been level since";
-  v.sentence = "Grew by 1.50 GiB until step 41, nothing retained since (259 steps). Normal start-up.";
+  v.sentence = "Nothing material was retained in the 259 steps since; this is a normal start.";
   v.why = {"Survivors were born in steps 0 to 41 only; 259 later steps kept nothing.",
            "The rate fell as new input shapes ran out, it did not stop at the epoch (step 120)."};
   v.detectable_bytes_per_step = 34000;
@@ -195,10 +198,7 @@ ReportModel CacheFillModel() {
   v.site = Guilty(model, v.name).site;
   v.summary = Guilty(model, v.name).site +
               " keeps each example once, 20.3 MiB each, 13.2 GiB in all; it ended with the first pass";
-  v.sentence =
-      "Each example is kept once: 21.3 MB x 663 examples = 13.2 GiB. Ended with the first epoch, bounded by "
-      "the "
-      "data set. Runs out of memory at about 1,380 examples with 32 GiB.";
+  v.sentence = "It is bounded by the data set. The memory limit of 32.0 GiB is full at about 1,380 examples.";
   v.why = {"Survivors were born in steps 1 to 83, evenly; the first epoch ended at step 82.9.",
            "157 steps after the first pass kept nothing.", "Smooth pool warm-up is rejected (delta BIC 68)."};
   v.numbers = {{"knee_step", 82.9}, {"steps_per_epoch", 82.875}, {"bytes_per_example", 21.3e6}};
@@ -247,9 +247,7 @@ ReportModel FragmentationModel() {
       "What the allocator holds and nobody uses grows by 6.20 MiB every step; the memory limit of 16.0 GiB "
       "is reached at "
       "step 2,240 (2,010-2,520)";
-  v.sentence =
-      "The allocator holds 1.98 GiB more than was ever live at once, growing 6.20 MiB/step. No call site "
-      "retains.";
+  v.sentence = "The allocator holds 1.98 GiB more than was ever live at once. No call site retains it.";
   v.why = {"Live bytes are flat at 1.35 GiB; RSS rose by 2.04 GiB in the same steps.",
            "All of the rise is in the allocator gap: held by malloc, asked for by nobody.",
            "Sizes from 300 B to 60 KiB are mixed in one arena by 4 threads."};
@@ -319,9 +317,7 @@ ReportModel InconclusiveModel() {
       " has kept 162 MiB every step so far: a leak, or each example kept once; about 20 more steps decide it";
   v.reason = "first_pass";
   v.sentence =
-      "Nobody can know yet: the run stopped at step 70, before the end of the first pass over the data at "
-      "step "
-      "82.9. Until then a leak and a first-pass cache look the same.";
+      "Undecided: the run stopped at step 70, before the end of the first pass over the data at step 82.9.";
   v.why = {"162 MiB/step is kept by data.py:27, evenly over steps 1 to 70.",
            "The first pass needs 82.9 steps; 13 were still to come."};
   v.needs_steps = 20;
@@ -364,6 +360,7 @@ ReportModel SteadyModel() {
   model.verdict.sentence =
       "No retention after step 1. Objects live at most 2 steps. A leak above 33.0 KiB/step would have "
       "been seen; below that this run cannot tell.";
+  model.verdict.sentence = "Objects live at most 2 steps. A smaller leak would not have been seen.";
   model.verdict.detectable_bytes_per_step = 33000;
   AddUsualSuspects(model, {});
   AddPool(model);
@@ -408,7 +405,7 @@ ReportModel StaircaseModel() {
   v.summary =
       absl::StrCat(guilty.site, " keeps 57.0 MiB at every evaluation, about every 500 steps; the memory ",
                    "limit of 8.00 GiB is reached at step 57,480 (56,900-58,100)");
-  v.sentence = "Every evaluation keeps 57.0 MiB (11 of 11), about every 500 steps.";
+  v.sentence = "11 of 11 did so. At this pace the limit is reached in about 3.0 h.";
   v.why = {"11 of 11 evaluations left memory behind, and none of it was freed later."};
   v.limit_bytes = 8192 * kMiB;
   v.next_steps = {"Look at what an evaluation or checkpoint leaves behind at this call site."};
@@ -436,9 +433,7 @@ ReportModel KilledModel() {
   v.summary =
       absl::StrCat(v.site, " grows by 6.00 MiB every round, and nothing has ended it; the cgroup's limit of ",
                    "4.00 GiB is reached at round 425 (421-430)");
-  v.sentence =
-      "Grows by 6.00 MiB/round in all 420 rounds, and nothing has ended it. No pass over data was seen, so a "
-      "cache that is not full yet cannot be excluded.";
+  v.sentence = "No pass over data was seen, so a cache that is not full yet cannot be excluded.";
   v.why = {"it grew to the end"};
   v.limit_bytes = 4096 * kMiB;
   v.limit_source = "cgroup";

@@ -154,12 +154,10 @@ class ReportBuilder {
     RefuseAllClear(unread_, &headline);
     if (headline.is_worker) {
       headline.words.summary += " (in a worker)";
-      headline.words.sentence += WhichWorker(headlines_, chosen);
+      AddSentence(WhichWorker(headlines_, chosen), &headline.words);
     }
-    headline.words.sentence += WhoElseGrows(headlines_, chosen);
-    if (const std::string ranks = RanksInWords(std::move(ranks_)); !ranks.empty()) {
-      absl::StrAppend(&headline.words.sentence, " ", ranks);
-    }
+    AddSentence(WhoElseGrows(headlines_, chosen), &headline.words);
+    AddSentence(RanksInWords(std::move(ranks_)), &headline.words);
     model_.tool_version = PLATEAU_VERSION;
     MoveIntoModel(&headline, &model_);
     rows_.Finish(chosen);

@@ -106,7 +106,7 @@ std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t ch
     return p.is_worker && p.verdict.headline.kind == speaker.verdict.headline.kind;
   });
   std::string text =
-      absl::StrCat(" This is process ", speaker.header.pid, ", ",
+      absl::StrCat("This is process ", speaker.header.pid, ", ",
                    workers == 1 ? "the only worker" : absl::StrCat("one of ", workers, " workers"));
   const bool has_copies = speaker.verdict.headline.kind == verdict::VerdictKind::kCacheFill ||
                           speaker.verdict.headline.kind == verdict::VerdictKind::kWarmupComplete ||
@@ -131,22 +131,21 @@ void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessH
     }
   }
   if (!verdict::IsWorthNaming(kept)) return;
-  std::string& sentence = chosen->words.sentence;
-  constexpr absl::string_view kNothing = "No retention.";
-  if (absl::StartsWith(sentence, kNothing))
-    sentence.replace(0, kNothing.size(), "No retention in the training process.");
-  absl::StrAppend(&sentence,
-                  workers == 1 ? " A worker keeps " : absl::StrCat(" Its ", workers, " workers keep "),
-                  verdict::BytesText(kept));
+  std::string text = workers == 1 ? "A worker keeps " : absl::StrCat("Its ", workers, " workers keep ");
+  absl::StrAppend(&text, verdict::BytesText(kept));
   const verdict::Evidence& evidence = largest->verdict.headline.evidence;
   if (verdict::IsAllClear(largest->verdict.headline.kind)) {
-    if (!evidence.largest_kept.empty()) absl::StrAppend(&sentence, ", most of it at ", evidence.largest_kept);
+    if (!evidence.largest_kept.empty()) absl::StrAppend(&text, ", most of it at ", evidence.largest_kept);
   } else if (!largest->site.empty()) {
     std::string kind(verdict::VerdictName(largest->verdict.headline.kind));
     std::replace(kind.begin(), kind.end(), '_', ' ');
-    absl::StrAppend(&sentence, ", most of it at ", largest->site, " (", kind, ")");
+    absl::StrAppend(&text, ", most of it at ", largest->site, " (", kind, ")");
   }
-  sentence += '.';
+  AddSentence(absl::StrCat(text, "."), &chosen->words);
+}
+
+void AddSentence(absl::string_view text, Verdict* words) {
+  if (!text.empty()) absl::StrAppend(&words->sentence, words->sentence.empty() ? "" : " ", text);
 }
 
 std::string WhoElseGrows(const std::vector<ProcessHeadline>& headlines, size_t chosen) {
@@ -167,7 +166,7 @@ std::string WhoElseGrows(const std::vector<ProcessHeadline>& headlines, size_t c
   if (alike < 2) return "";
   const double times = growth_of(speaker) > 0 ? together / growth_of(speaker) : 0;
   const std::string all = times >= 1.1 ? absl::StrFormat(", together %.1f times as much", times) : "";
-  return absl::StrCat(" ", alike, " of ", headlines.size(), " processes grow at this line", all,
+  return absl::StrCat(alike, " of ", headlines.size(), " processes grow at this line", all,
                       "; the rate and the forecast are those of process ", speaker.header.pid, " alone.");
 }
 
@@ -189,7 +188,7 @@ void RefuseAllClear(size_t unread, ProcessHeadline* headline) {
   words.name = std::string(verdict::VerdictName(verdict::VerdictKind::kInconclusive));
   words.reason = std::string(verdict::ReasonName(verdict::Reason::kNotCovered));
   words.summary = absl::StrCat("Cannot be told yet: ", what);
-  words.sentence = absl::StrCat("Cannot be told yet: ", what, ".");
+  words.sentence.clear();
   words.why = {what};
   words.detectable_bytes_per_step.reset();
   words.next_steps = {"Record again, so that nothing is left out."};

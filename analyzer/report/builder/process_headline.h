@@ -52,13 +52,16 @@ ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process);
 // The index of the process that speaks for the recording; there must be one.
 size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines);
 
-// " This is process 4251, one of 4 workers; ...": what a headline of a worker must add.
+// "This is process 4251, one of 4 workers; ...": what a headline of a worker must add.
 std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen);
+
+// Adds a sentence about other processes to what is said of this one.
+void AddSentence(absl::string_view text, Verdict* words);
 
 // An all-clear of the training process says what its workers keep all the same, if that is worth a word.
 void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessHeadline* chosen);
 
-// " 6 of 7 processes grow at this line, together 5.8 times as much; the rate and the forecast are those of process 4251
+// "6 of 7 processes grow at this line, together 5.8 times as much; the rate and the forecast are those of process 4251
 // alone.": what a headline of growth must add where others of the recording grow at the same line, as workers of a server
 // do. Empty else.
 std::string WhoElseGrows(const std::vector<ProcessHeadline>& headlines, size_t chosen);

@@ -4,7 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/report/builder/headline_text.h"
+#include "analyzer/report/builder/words/fine_print.h"
+#include "analyzer/report/builder/words/headline_text.h"
 #include "analyzer/report/units.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 #include "analyzer/verdict/vocabulary/shape_text.h"
@@ -116,7 +117,7 @@ Verdict ToReport(const verdict::Verdict& v, const series::RunContext& run, const
   if (v.reason != verdict::Reason::kNone) out.reason = std::string(verdict::ReasonName(v.reason));
   out.summary = HeadlineText(v, run, who);
   out.site = who;
-  out.sentence = v.sentence;
+  out.sentence = FinePrint(v, run);
   if (!v.why.empty()) out.why.push_back(v.why);
   if (const std::string excluded = ClosestExcluded(v); !excluded.empty()) out.why.push_back(excluded);
   out.numbers = NumbersOf(v);

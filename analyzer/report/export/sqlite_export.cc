@@ -231,15 +231,12 @@ absl::Status InsertRest(const ReportModel& model, Database& db) {
     PLATEAU_RETURN_IF_ERROR(
         db.Insert("phases", p.kind, p.label, p.from_step, p.to_step, p.from_seconds, p.to_seconds));
   }
-  const std::pair<const char*, std::string> texts[] = {{"schema", "plateau-sqlite/1"},
-                                                       {"tool_version", model.tool_version},
-                                                       {"verdict", model.verdict.name},
-                                                       {"sentence", model.verdict.sentence},
-                                                       {"command", model.recording.command},
-                                                       {"mode", model.recording.mode},
-                                                       {"started_utc", model.recording.started_utc},
-                                                       {"ending", model.recording.ending},
-                                                       {"step_source", model.steps.source}};
+  const std::pair<const char*, std::string> texts[] = {
+      {"schema", "plateau-sqlite/1"},       {"tool_version", model.tool_version},
+      {"verdict", model.verdict.name},      {"summary", model.verdict.summary},
+      {"sentence", model.verdict.sentence}, {"command", model.recording.command},
+      {"mode", model.recording.mode},       {"started_utc", model.recording.started_utc},
+      {"ending", model.recording.ending},   {"step_source", model.steps.source}};
   for (const auto& [key, value] : texts) PLATEAU_RETURN_IF_ERROR(db.Insert("meta", std::string(key), value));
   PLATEAU_RETURN_IF_ERROR(db.Insert("meta", std::string("steps"), model.steps.count));
   PLATEAU_RETURN_IF_ERROR(db.Insert("meta", std::string("dropped_events"), model.losses.dropped_events));

@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -200,11 +201,16 @@ class Card {
   void Makers() {
     if (model_.sites.empty()) return;
     constexpr int kNumbers = 11 + 15;  // " 1,023 MiB" and " 1.20 MiB/step"
-    const int names = options_.columns - kNumbers - 4;
-    Heading(absl::StrCat("Made at", std::string(std::max(1, names + 4 - 7), ' '), "   retained",
-                         "         growth"));
     const std::vector<const Site*> sites = MostTelling();
     const size_t shown = std::min<size_t>(options_.top_sites, sites.size());
+    // Numbers stand near their names: a wide terminal does not stretch the table.
+    constexpr int kNames = 50;
+    int longest = kNames;
+    for (size_t i = 0; i < shown; ++i)
+      longest = std::max(longest, DisplayWidth(sites[i]->site) + DisplayWidth(sites[i]->pool) + 3);
+    const int names = std::min(options_.columns - kNumbers - 4, longest);
+    Heading(absl::StrCat("Made at", std::string(std::max(1, names + 4 - 7), ' '), "   retained",
+                         "         growth"));
     for (size_t i = 0; i < shown; ++i) {
       const Site& s = *sites[i];
       // One line of code may hold memory of several kinds.
@@ -251,12 +257,13 @@ class Card {
       if (f.sentence.empty()) continue;
       // The headline has said when the limit is reached.
       if (f.limit_step && !model_.verdict.summary.empty() && model_.verdict.name != "inconclusive") continue;
-      lines.push_back(model_.verdict.forecasts.size() > 1 && !f.label.empty()
-                          ? absl::StrCat(f.label, ": ", f.sentence)
-                          : f.sentence);
+      const bool is_one_of_two = model_.verdict.forecasts.size() > 1 || model_.verdict.name == "inconclusive";
+      lines.push_back(is_one_of_two && !f.label.empty() ? absl::StrCat(f.label, ": ", f.sentence)
+                                                        : f.sentence);
     }
     std::string label = "Forecast";
-    if (model_.verdict.needs_steps.has_value()) {
+    // Most headlines of what is undecided end with it.
+    if (model_.verdict.needs_steps.has_value() && !absl::StrContains(model_.verdict.summary, "decide")) {
       Section(label,
               absl::StrCat("About ", HumanCount(*model_.verdict.needs_steps), " more steps decide it."));
       label.clear();

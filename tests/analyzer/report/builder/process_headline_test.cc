@@ -22,7 +22,7 @@ TEST(ProcessHeadlineTest, TheProcessOfTheVerdictGivesTheTitleAndNotItsLauncher) 
 TEST(ProcessHeadlineTest, AnAllClearNamesWhatTheWorkersKeep) {
   std::vector<ProcessHeadline> job = {Of(400), Of(400, true), Of(400, true)};
   job[0].verdict.headline.kind = verdict::VerdictKind::kSteady;
-  job[0].words.sentence = "No retention. A leak above 8 KiB/step would have been seen.";
+  job[0].words.sentence = "A smaller leak would not have been seen.";
   for (int worker : {1, 2}) {
     job[worker].verdict.headline.kind = verdict::VerdictKind::kCacheFill;
     job[worker].verdict.components.push_back({.kind = verdict::VerdictKind::kCacheFill, .bytes = 1 << 20});
@@ -30,7 +30,7 @@ TEST(ProcessHeadlineTest, AnAllClearNamesWhatTheWorkersKeep) {
   }
   NameWhatWorkersKeep(job, &job[0]);
   EXPECT_EQ(job[0].words.sentence,
-            "No retention in the training process. A leak above 8 KiB/step would have been seen. "
+            "A smaller leak would not have been seen. "
             "Its 2 workers keep 2.00 MiB, most of it at data.py:7 in load (cache fill).");
 }
 
@@ -64,11 +64,11 @@ TEST(ProcessHeadlineTest, WorkersOfAServerThatGrowAtOneLineAreCounted) {
     server[i].header.pid = static_cast<uint32_t>(100 + i);
   }
   EXPECT_EQ(WhoElseGrows(server, 2),
-            " 3 of 4 processes grow at this line; the rate and the forecast are those of process 102 alone.");
+            "3 of 4 processes grow at this line; the rate and the forecast are those of process 102 alone.");
   for (size_t i = 1; i < server.size(); ++i)
     server[i].verdict.headline.rate_bytes_per_step = verdict::Estimate{1000.0 * static_cast<double>(i), {}};
   EXPECT_EQ(WhoElseGrows(server, 2),
-            " 3 of 4 processes grow at this line, together 3.0 times as much; the rate and the forecast are "
+            "3 of 4 processes grow at this line, together 3.0 times as much; the rate and the forecast are "
             "those of "
             "process 102 alone.");
   server[1].site = server[3].site = "log at serve.py:9";

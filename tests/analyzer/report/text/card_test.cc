@@ -25,7 +25,7 @@ TEST(CardTest, EveryVerdictFitsOnACard) {
   for (const auto& [name, model] : AllModels()) {
     const std::string card = WriteCard(model);
     const std::vector<std::string> lines = Lines(card);
-    EXPECT_LE(lines.size(), 27u) << name << "\n" << card;
+    EXPECT_LE(lines.size(), 28u) << name << "\n" << card;
     for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), 80) << name << ": " << line;
   }
 }
@@ -68,7 +68,7 @@ TEST(CardTest, TheSiteOfTheVerdictComesFirstThenWhatGrows) {
 TEST(CardTest, InconclusiveCardSaysWhatDecides) {
   const std::string card = WriteCard(InconclusiveModel());
   EXPECT_THAT(card, HasSubstr("INCONCLUSIVE"));
-  EXPECT_THAT(card, HasSubstr("About 20 more steps decide it."));
+  EXPECT_THAT(card, HasSubstr("about 20 more steps decide it"));
   EXPECT_THAT(card, HasSubstr("If it is a leak"));
   EXPECT_THAT(card, HasSubstr("If it is a first-pass fill"));
 }

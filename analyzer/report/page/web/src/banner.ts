@@ -1,5 +1,5 @@
 // The top of the page: the verdict in words, the numbers behind it, what comes next.
-import {PageData, trainingEnd} from './data';
+import {Forecast, PageData, trainingEnd} from './data';
 import {el} from './dom';
 import {editorLink, excerpt} from './excerpt';
 import * as format from './format';
@@ -49,9 +49,11 @@ export function banner(data: PageData, openSite: (row: number) => void): HTMLEle
           figure('Smallest visible leak', format.rate(head.detectable_bytes_per_step), 'below it the run cannot tell'),
       figure('Run time', format.duration(report.recording.duration_seconds), report.recording.ending.split(';')[0]));
 
-  const forecasts = head.forecasts.filter((forecast) => forecast.sentence !== '').map((forecast) =>
-      head.forecasts.length > 1 ? `${forecast.label}: ${forecast.sentence}` : forecast.sentence);
-  if (head.needs_steps !== null) forecasts.unshift(`About ${format.count(head.needs_steps)} more steps decide it.`);
+  // The headline has said when the limit is reached, unless it is undecided.
+  const isSaid = (forecast: Forecast) => forecast.limit_step !== null && (head.summary ?? '') !== '' && report.verdict !== 'inconclusive';
+  const forecasts = head.forecasts.filter((forecast) => forecast.sentence !== '' && !isSaid(forecast)).map((forecast) =>
+      head.forecasts.length > 1 || report.verdict === 'inconclusive' ? `${forecast.label}: ${forecast.sentence}` : forecast.sentence);
+  if (head.needs_steps !== null && !(head.summary ?? '').includes('decide')) forecasts.unshift(`About ${format.count(head.needs_steps)} more steps decide it.`);
   const next = report.patterns.map((pattern) => el('span', {title: pattern.evidence},
       el('strong', {}, pattern.title), ` (${pattern.id}). `, pattern.explanation, ' ', el('em', {}, `Usual fix: ${pattern.fix}`)) as string | Node);
   // Advice for the verdict first; a pattern says the same at more length.
@@ -75,7 +77,7 @@ export function banner(data: PageData, openSite: (row: number) => void): HTMLEle
          el('h1', {class: 'verdict'}, format.verdictTitle(report.verdict)),
          first,
          source !== null && source !== undefined && el('div', {class: 'guilty-source'}, source, site && editorLink(site)),
-         summary !== '' && el('p', {class: 'sentence'}, head.sentence)),
+         summary !== '' && head.sentence !== '' && el('p', {class: 'sentence'}, head.sentence)),
       figures,
       el('div', {class: 'reasons'},
          lines('Held by', head.held_by ?? []),

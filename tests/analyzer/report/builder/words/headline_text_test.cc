@@ -1,4 +1,4 @@
-#include "analyzer/report/builder/headline_text.h"
+#include "analyzer/report/builder/words/headline_text.h"
 
 #include <gtest/gtest.h>
 

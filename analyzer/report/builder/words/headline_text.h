@@ -4,8 +4,8 @@
 //
 // Card, page, JSON and Markdown take it from here, so that all of them say the same words. What hedges it is in the
 // verdict's sentence. Numbers are those of the verdict, written as everywhere else.
-#ifndef PLATEAU_ANALYZER_REPORT_BUILDER_HEADLINE_TEXT_H_
-#define PLATEAU_ANALYZER_REPORT_BUILDER_HEADLINE_TEXT_H_
+#ifndef PLATEAU_ANALYZER_REPORT_BUILDER_WORDS_HEADLINE_TEXT_H_
+#define PLATEAU_ANALYZER_REPORT_BUILDER_WORDS_HEADLINE_TEXT_H_
 
 #include <string>
 
@@ -23,4 +23,4 @@ std::string LimitWords(const series::RunContext& run);
 
 }  // namespace plateau::report
 
-#endif  // PLATEAU_ANALYZER_REPORT_BUILDER_HEADLINE_TEXT_H_
+#endif  // PLATEAU_ANALYZER_REPORT_BUILDER_WORDS_HEADLINE_TEXT_H_
