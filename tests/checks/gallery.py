@@ -39,15 +39,23 @@ def verdicts():
 
 def page():
     out = ["# Gallery of verdicts", "",
-           "Every verdict there is: what it means, a card, a program that gets it, and what to do. The rules behind them are in [verdicts.md](verdicts.md). The cards are those of the",
-           "test suite, and `tests/checks/gallery.py` keeps this page equal to them.", "", "![The page of a leak](images/report-leak.png)", ""]
+           "Every verdict there is: what it means, the first screen of its page, a card, a program that gets it, and what to do. The rules behind them are in [verdicts.md](verdicts.md).",
+           "Cards and pictures are those of the test suite, which keeps this page equal to them; `tools/pictures` makes the pictures anew.", ""]
     for name, words in verdicts():
         case, example, advice = CASES[name]
         out += [f"## {name.replace('_', ' ')}", "", f"{words[0].upper()}{words[1:]} (`{name}`).", ""]
+        picture = f"images/verdict-{name.replace('_', '-')}.png"
+        if (SOURCE / "docs" / picture).exists():
+            out += [f"![The page of the verdict {name}]({picture})", ""]
         if case:
             report = (SOURCE / f"tests/golden/{case}.report.txt").read_text()
             card = report.split("\n\n\n")[0].rstrip().splitlines()
-            keep = [line for line in card if not line.startswith(("Ruled out", "Recorded"))]
+            keep, left_out = [], False
+            for line in card:
+                # A section ends where the next label begins; sites are indented by less.
+                left_out = line.startswith(("Ruled out", "Recorded")) or (left_out and line.startswith(" " * 11))
+                if not left_out:
+                    keep.append(line)
             out += ["```text", *[line.rstrip() for line in keep[:14]], "```", ""]
         if example:
             assert (SOURCE / example).exists(), example

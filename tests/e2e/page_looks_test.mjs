@@ -11,7 +11,7 @@ import {dirname, join} from 'node:path';
 import {fileURLToPath, pathToFileURL} from 'node:url';
 
 import {Chromium, findChromium} from '../support/chromium.mjs';
-import {difference, pictureOf} from '../support/picture.mjs';
+import {difference, firstScreen, kGalleryPages, pictureOf} from '../support/picture.mjs';
 
 if (!findChromium()) {
   console.log('skipped: no chromium; install Debian\'s package chromium');
@@ -60,6 +60,19 @@ const cases = {
     }
   },
 
+  async 'the pictures of the gallery are those of today'() {
+    const images = join(dirname(fileURLToPath(import.meta.url)), '../../docs/images');
+    const blank = await browser.open('data:text/html,<script>document.documentElement.dataset.ready="true"</script>');
+    for (const [name, verdict] of Object.entries(kGalleryPages)) {
+      const file = readFileSync(join(images, `verdict-${verdict.replaceAll('_', '-')}.png`));
+      assert.ok(file.length < 60 * 1024, `${verdict}: ${file.length} bytes`);
+      const now = await pictureOf(blank, await firstScreen(browser, pathToFileURL(join(scratch, `${name}.html`)).href));
+      const {mean, share} = difference(now, await pictureOf(blank, file.toString('base64')));
+      assert.ok(mean < 6 && share < 0.10, `${verdict} looks different (${mean.toFixed(1)}, ${share.toFixed(3)}): tools/pictures, and look at them`);
+    }
+    await blank.close();
+  },
+
   async 'axe-core has nothing to object to, in both themes, on every tab'() {
     const axe = readFileSync(join(build, 'analyzer/report/page/web/work/node_modules/axe-core/axe.min.js'), 'utf8');
     const objections = [];
@@ -102,6 +115,30 @@ const cases = {
     const cut = await page.evaluate(`[...document.querySelectorAll('.scroll')].filter((e) => e.offsetParent !== null && e.scrollWidth > e.clientWidth + 1).map((e) => e.getAttribute('aria-label') + ' ' + e.scrollWidth + ' > ' + e.clientWidth)`);
     assert.deepEqual(cut, [], 'on paper');
     await page.close();
+  },
+
+  async 'the first screen of each verdict names who, how much and until when'() {
+    const wanted = {
+      leak: /^train\.py:57 in train_step keeps 1\.20 MiB every step; .*8\.00 GiB is reached at step 5,330 \(5,150-5,520\)\.$/,
+      staircase: /evaluate\.py:31 in evaluate keeps 57\.0 MiB at every evaluation, about every 500 steps; .*8\.00 GiB is reached at step 57,480/,
+      killed: /serve\.py:12 in remember grows by 6\.00 MiB every round.*4\.00 GiB is reached at round 425/,
+      inconclusive: /^data\.py:27 in __getitem__ has kept 162 MiB every step so far.*about 20 more steps decide it\.$/,
+      fragmentation: /grows by 6\.20 MiB every step; .*16\.0 GiB is reached at step 2,240/,
+      cache_fill: /keeps each example once, 20\.3 MiB each, 13\.2 GiB in all; it ended with the first pass\.$/,
+      warmup: /^model\.py:61 in forward grew by 1\.50 GiB until step 41 and has been level since\.$/,
+      steady: /^Nothing grows; a leak of 32\.2 KiB a step would have been seen\.$/,
+    };
+    for (const [name, pattern] of Object.entries(wanted)) {
+      const page = await open(name, {width: 1280, height: 800});
+      const [text, below] = await page.evaluate('(() => { const e = document.querySelector(".summary"); return [e.textContent, e.getBoundingClientRect().bottom]; })()');
+      assert.match(text, pattern);
+      assert.ok(below <= 800, `${name}: the headline ends at ${below}`);
+      // The advice is on the same screen, and no number of the headline is said again below it.
+      assert.ok(await page.evaluate('document.querySelector(".reasons").getBoundingClientRect().bottom <= innerHeight'), `${name}: the advice is below the first screen`);
+      const small = await page.evaluate('document.querySelector(".sentence")?.textContent ?? ""');
+      for (const figure of text.match(/[0-9][0-9.,]* [KMG]iB/g) ?? []) assert.ok(!small.includes(figure) || text.includes('GiB in all'), `${name}: ${figure} twice`);
+      await page.close();
+    }
   },
 
   async 'the first screen tells line, rate and deadline, with the source'() {

@@ -7,6 +7,22 @@
 export const kColumns = 40;
 export const kRows = 60;
 
+// Pages of write_report_fixtures whose first screens are the pictures of docs/gallery.md, and the verdicts that they show.
+export const kGalleryPages = {
+  leak: 'leak', staircase: 'staircase', killed: 'unbounded_growth', inconclusive: 'inconclusive', fragmentation: 'fragmentation',
+  cache_fill: 'cache_fill', warmup: 'warmup_complete', steady: 'steady',
+};
+
+// What one sees first of a page, as base64 of a PNG.
+export async function firstScreen(browser, url) {
+  const page = await browser.open(url, {width: 1280, height: 800});
+  await page.until('document.querySelector("#view-timeline canvas") !== null', 'the timeline');
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(true), 60))))');
+  const {data} = await page.send('Page.captureScreenshot', {format: 'png'});
+  await page.close();
+  return data;
+}
+
 // Three bytes per block, as base64.
 export async function pictureOf(page, png) {
   return page.evaluate(`(async () => {
