@@ -148,6 +148,8 @@ class Indexer {
     AddBlock(ref);
   }
 
+  static uint64_t KeyOf(const BlockHeader& header) { return uint64_t{header.stream} << 32 | header.seq; }
+
   void AddBlock(const BlockRef& ref) {
     if (ref.header.type == trace::BlockType::kColumns) {
       unpacked_bytes_ += ref.header.raw_bytes;
@@ -160,8 +162,7 @@ class Indexer {
         return;
       }
     }
-    const uint64_t key = uint64_t{ref.header.stream} << 32 | ref.header.seq;
-    const auto [it, is_new] = blocks_.try_emplace(key, ref);
+    const auto [it, is_new] = blocks_.try_emplace(KeyOf(ref.header), ref);
     if (is_new) return;
     if (it->second.open_copy >= 0 && ref.open_copy < 0) {
       it->second = ref;
@@ -223,10 +224,23 @@ class Indexer {
         ++summary_.unknown_blocks;
         break;
       default:
+        if (view.size() >= sizeof(header) && IsWholeInRing(header)) {
+          ++summary_.duplicate_blocks;
+          break;
+        }
         if (status == BlockStatus::kTruncated) summary_.truncated = true;
         return SkipToMagic(offset, status);
     }
     return AlignUp(offset + header.header_bytes + header.payload_bytes, trace::kBlockAlign);
+  }
+
+  // A copy of a ring slot that was being written when the process was killed, or is at this moment: nothing is missing,
+  // because the slot is used again only after the copy is whole.
+  bool IsWholeInRing(const BlockHeader& copy) const {
+    const auto it = blocks_.find(KeyOf(copy));
+    return it != blocks_.end() && it->second.open_copy >= 0 &&
+           it->second.header.payload_bytes >= copy.raw_bytes && copy.header_bytes == sizeof(BlockHeader) &&
+           copy.payload_bytes <= header_.slot_bytes;
   }
 
   // Looks for the next block header behind `offset`; what lies between is damage unless it is all zero.

@@ -179,6 +179,22 @@ TEST(TraceReaderTest, SealedCopyWinsOverTheOpenOne) {
   EXPECT_EQ(read.summary.open_blocks, 1u);
 }
 
+TEST(TraceReaderTest, ACopyThatWasBeingWrittenIsNoDamageWhileTheRingHasTheBlock) {
+  const std::string block = TraceFromText("alloc address=0x200 bytes=10002\n").substr(trace::kHeaderBytes);
+  const std::string open = TraceFromText("alloc address=0x200 bytes=10002\nopen\n");
+  const size_t written = sizeof(trace::BlockHeader) + 2;
+  for (const std::string& copy :
+       {block.substr(0, written), block.substr(0, written) + std::string(block.size() - written, '\0')}) {
+    const ReadBack read = ReadBytes(open + copy);
+    EXPECT_EQ(read.sizes, (std::multiset<uint64_t>{10002}));
+    EXPECT_EQ(read.summary.duplicate_blocks, 1u);
+    EXPECT_FALSE(read.summary.HasDamage());
+  }
+  // The ring has gone on to another block: this one is lost.
+  const std::string later = TraceFromText("skip 1\nalloc address=0x300 bytes=10003\nopen\n");
+  EXPECT_TRUE(ReadBytes(later + block.substr(0, written)).summary.truncated);
+}
+
 TEST(TraceReaderTest, HoleOfAWriteThatNeverHappenedIsNotDamage) {
   std::string bytes = SixBlocks();
   bytes.insert(trace::kHeaderBytes + 2 * kSmallBlock, std::string(64 * 100, '\0'));
