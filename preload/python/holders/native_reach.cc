@@ -147,7 +147,8 @@ void NativeReach::Settle() {
 
 void NativeReach::Run() {
   if (!AllocatorIsGlibc() || !Initialize()) return;
-  heap_end_ = static_cast<uintptr_t>(sys::Call(SYS_brk, 0));
+  const long heap_end = sys::Call(SYS_brk, 0);
+  heap_end_ = heap_end > 0 ? static_cast<uintptr_t>(heap_end) : 0;
   WalkModules(AddModule, this);
   for (uint32_t i = 0; i < variable_count_; ++i) {
     const Variables& range = variables_[i];
