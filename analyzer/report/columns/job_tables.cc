@@ -9,7 +9,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "analyzer/base/even_places.h"
 #include "analyzer/report/columns/content_key.h"
+#include "analyzer/report/columns/job_schema.h"
 
 namespace plateau::report {
 namespace {
@@ -20,115 +22,6 @@ constexpr size_t kMaxStacks = 5;      // sites of a rank with their stack
 constexpr size_t kMaxPoints = 64;     // of a curve
 constexpr double kLeastGrowth = 1;    // bytes per step; less is rounding
 constexpr int64_t kSmallSite = 4096;  // bytes; smaller sites that do not grow are summed up
-
-constexpr ColumnType kInt = ColumnType::kInteger;
-constexpr ColumnType kReal = ColumnType::kReal;
-constexpr ColumnType kText = ColumnType::kText;
-
-std::vector<Table> EmptyTables() {
-  const ColumnSpec recording{"recording", kText}, rank{"rank", kInt}, attempt{"attempt", kInt};
-  const ColumnSpec site_key{"site_key", kText};
-  return {
-      Table("jobs", {recording,
-                     {"path", kText},
-                     {"status", kText},
-                     {"reason", kText},
-                     {"started_utc", kText},
-                     {"seconds", kReal},
-                     {"version", kText},
-                     {"command", kText},
-                     {"ranks", kInt},
-                     {"world", kInt, true},
-                     {"trace_files", kInt},
-                     {"other_processes", kInt},
-                     {"unreadable_files", kInt}}),
-      Table("ranks", {recording,
-                      rank,
-                      attempt,
-                      {"world", kInt, true},
-                      {"local_rank", kInt, true},
-                      {"pid", kInt},
-                      {"pod", kText},
-                      {"mesh", kText},
-                      {"data_parallel", kInt, true},
-                      {"tensor_parallel", kInt, true},
-                      {"pipeline_parallel", kInt, true},
-                      {"status", kText},
-                      {"reason", kText},
-                      {"started_utc", kText},
-                      {"seconds", kReal},
-                      {"ending", kText},
-                      {"processes", kInt},
-                      {"steps", kInt},
-                      {"step_source", kText},
-                      {"verdict", kText},
-                      {"undecided_because", kText},
-                      {"sentence", kText},
-                      {"site", kText},
-                      {"rate_bytes_per_step", kReal},
-                      {"rate_low", kReal, true},
-                      {"rate_high", kReal, true},
-                      {"detectable_bytes_per_step", kReal, true},
-                      {"needs_steps", kReal, true},
-                      {"limit_bytes", kReal, true},
-                      {"limit_step", kReal, true},
-                      {"plateau_bytes", kReal, true},
-                      {"retained_bytes", kInt},
-                      {"peak_bytes", kInt},
-                      {"peak_rss_bytes", kInt},
-                      {"last_rss_bytes", kInt},
-                      {"unexplained_bytes", kInt},
-                      {"dropped_events", kInt}}),
-      Table("sites", {recording,
-                      rank,
-                      attempt,
-                      site_key,
-                      {"stack_key", kText},
-                      {"pool", kText},
-                      {"site", kText},
-                      {"file", kText},
-                      {"line", kInt},
-                      {"function", kText},
-                      {"library", kText},
-                      {"verdict", kText},
-                      {"retained_bytes", kInt},
-                      {"retained_count", kInt},
-                      {"growth_bytes_per_step", kReal},
-                      {"growth_low", kReal, true},
-                      {"growth_high", kReal, true},
-                      {"peak_bytes", kInt},
-                      {"temporary_bytes", kInt},
-                      {"first_step", kReal},
-                      {"last_step", kReal}}),
-      Table("series", {rank, attempt, site_key, {"step", kReal}, {"live_bytes", kInt}}),
-      Table("ledger", {rank,
-                       attempt,
-                       {"step", kReal},
-                       {"time_seconds", kReal},
-                       {"rss_bytes", kInt},
-                       {"live_bytes", kInt},
-                       {"allocator_gap_bytes", kInt},
-                       {"file_bytes", kInt},
-                       {"shmem_bytes", kInt},
-                       {"own_bytes", kInt},
-                       {"unexplained_bytes", kInt},
-                       {"pinned_bytes", kInt},
-                       {"device_live_bytes", kInt},
-                       {"device_reserved_bytes", kInt},
-                       {"cgroup_bytes", kInt}}),
-      Table("stacks", {{"stack_key", kText}, {"depth", kInt}, {"frame_key", kText}}),
-      Table("frames", {{"frame_key", kText},
-                       {"function", kText},
-                       {"file", kText},
-                       {"line", kInt},
-                       {"module", kText},
-                       {"kind", kText}}),
-      Table("verdicts",
-            {rank, attempt, {"about", kText}, {"name", kText}, {"result", kText}, {"evidence", kText}}),
-      Table("holders", {rank, attempt, site_key, {"path", kText}, {"bytes", kInt}, {"share", kReal}}),
-  };
-}
-enum { kJobs, kRanks, kSites, kSeries, kLedger, kStacks, kFrames, kVerdicts, kHolders };
 
 // What a name of a device mesh stands for. Unknown names stay in the column `mesh`.
 struct Mesh {
@@ -194,18 +87,10 @@ Site Merged(Site a, Site b) {
   return a;
 }
 
-// Every place that a curve of so many points is kept at, the first and the last among them.
-std::vector<size_t> Places(size_t points) {
-  std::vector<size_t> places;
-  const size_t kept = std::min(points, kMaxPoints);
-  for (size_t i = 0; i < kept; ++i) places.push_back(kept == 1 ? 0 : i * (points - 1) / (kept - 1));
-  return places;
-}
-
 class Filler {
  public:
   explicit Filler(const RecordingReport& recording)
-      : recording_(recording), key_(RecordingKey(recording)), tables_(EmptyTables()) {}
+      : recording_(recording), key_(RecordingKey(recording)), tables_(EmptyJobTables()) {}
 
   std::vector<Table> Run() {
     AddJob();
@@ -413,13 +298,13 @@ class Filler {
 
   void AddCurve(const RankReport& rank, const Site& site, const std::string& key) {
     const size_t points = std::min(site.live_bytes.size(), rank.model.axis_steps.size());
-    for (const size_t i : Places(points))
+    for (const size_t i : EvenPlaces(points, kMaxPoints))
       tables_[kSeries].Add({rank.rank, rank.attempt, key, rank.model.axis_steps[i], site.live_bytes[i]});
   }
 
   void AddLedger(const RankReport& rank) {
     const std::vector<LedgerReading>& ledger = rank.model.ledger;
-    for (const size_t i : Places(ledger.size())) {
+    for (const size_t i : EvenPlaces(ledger.size(), kMaxPoints)) {
       const LedgerReading& r = ledger[i];
       tables_[kLedger].Add({rank.rank, rank.attempt, r.step, r.time_seconds, r.rss_bytes, r.live_bytes,
                             r.allocator_gap_bytes, r.rss_file_bytes, r.rss_shmem_bytes, r.own_bytes,
