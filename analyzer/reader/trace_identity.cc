@@ -67,6 +67,7 @@ TraceIdentity IdentityFrom(const InfoOf& info) {
   }
   who.host = info("host");
   who.pod = info("pod");
+  who.code_version = info("code_version");
   who.role = info("role");
   who.command = info("cmdline");
   std::replace(who.command.begin(), who.command.end(), '\0', ' ');

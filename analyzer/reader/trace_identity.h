@@ -25,8 +25,9 @@ struct TraceIdentity {
   std::string job;
   std::string host;
   std::string pod;
-  std::string role;     // "main", "forked worker", "spawned worker", ...
-  std::string command;  // without secrets
+  std::string role;          // "main", "forked worker", "spawned worker", ...
+  std::string command;       // without secrets
+  std::string code_version;  // of the program, where somebody said one
   // Groups of parallelism: "dp=1/2 tp=0/2", in the words of a device mesh.
   std::string group;
 };

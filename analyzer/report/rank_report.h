@@ -27,8 +27,9 @@ struct RankReport {
   int64_t pid = 0;
   std::string host;
   std::string pod;
-  std::string job;    // as its scheduler or launcher names it; may be empty
-  std::string group;  // "dp=1/2 tp=0/2"
+  std::string job;           // as its scheduler or launcher names it; may be empty
+  std::string group;         // "dp=1/2 tp=0/2"
+  std::string code_version;  // of the program, where somebody said one
   Soundness soundness = Soundness::kOk;
   std::string reason;  // one sentence where it is not kOk
   ReportModel model;   // of this rank and the processes under it; empty where nothing could be analysed

@@ -20,6 +20,8 @@ constexpr const char* kRankVariables[] = {"RANK",     "OMPI_COMM_WORLD_RANK", "P
 constexpr const char* kJobNames[] = {"SLURM_JOB_ID", "PBS_JOBID",           "LSB_JOBID",
                                      "RAY_JOB_ID",   "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE"};
 
+constexpr const char* kVersionVariables[] = {"GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT"};
+
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
          c == '-' || c == '+';
@@ -128,6 +130,11 @@ const char* RankOfProcess() {
 const char* JobOfProcess() {
   if (g_options.job.c_str()[0] != 0) return g_options.job.c_str();
   return FirstOf(kJobNames, sizeof(kJobNames) / sizeof(kJobNames[0]));
+}
+
+const char* CodeVersionOfProcess() {
+  if (g_options.code_version.c_str()[0] != 0) return g_options.code_version.c_str();
+  return FirstOf(kVersionVariables, sizeof(kVersionVariables) / sizeof(kVersionVariables[0]));
 }
 
 HostName ReadHostName() {

@@ -24,6 +24,9 @@ const char* RankOfProcess();
 // The job as its scheduler or launcher names it, nullptr when none does.
 const char* JobOfProcess();
 
+// The version of the program's code, nullptr when nobody said one.
+const char* CodeVersionOfProcess();
+
 using HostName = FixedText<72>;
 HostName ReadHostName();
 

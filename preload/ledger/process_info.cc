@@ -82,6 +82,8 @@ void PutEnvironment(const InfoSink& sink) {
 void PutJobIdentity(const InfoSink& sink) {
   if (const char* rank = RankOfProcess()) sink.put(sink.context, "rank", Shown("rank", rank));
   if (const char* job = JobOfProcess()) sink.put(sink.context, "job", Shown("job", job));
+  if (const char* version = CodeVersionOfProcess())
+    sink.put(sink.context, "code_version", Shown("code_version", version));
   if (const HostName host = ReadHostName(); host.size() > 0) sink.put(sink.context, "host", host.view());
   if (const PodUid pod = ReadPodUid(); pod.size() > 0) sink.put(sink.context, "pod", pod.view());
 }

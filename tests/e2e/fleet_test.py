@@ -81,18 +81,18 @@ def check_what_regressed(folder, python):
         place.mkdir(parents=True)
         (place / "train.py").write_text(text)
         plateau("run", "-q", "--no-report", "-o", place / "rec", "--", sys.executable, place / "train.py",
-                env=dict(os.environ, PYTHONPATH=str(SOURCE / "python"), PLATEAU_JOB="night-" + version, RANK="0"))
+                env=dict(os.environ, PYTHONPATH=str(SOURCE / "python"), PLATEAU_JOB="night-" + version, PLATEAU_CODE_VERSION=version, RANK="0"))
         time.sleep(1.1)  # recordings say their start by the second
     said = report(python, os.path.join(folder, "versions"))
     (worse,) = said["regressions"]
-    assert (worse["place"], worse["job_before"], worse["job"]) == ("train.py in collate", "night-v1", "night-v2"), said["regressions"]
+    assert (worse["place"], worse["version_before"], worse["version"]) == ("train.py in collate", "v1", "v2"), said["regressions"]
     assert worse["highest_before"] == 0 and 45000 < worse["highest_growth"] < 55000, worse
     (history,) = said["history"]
-    assert [run["job"] for run in history["runs"]] == ["night-v1", "night-v2"], history
+    assert [run["version"] for run in history["runs"]] == ["v1", "v2"], history
     growth = {entry["place"]: entry["growth"] for entry in history["places"]}
     assert all(29000 < bytes_ < 31000 for bytes_ in growth["train.py in remember"]), growth
     text = fleet(python, os.path.join(folder, "versions")).stdout
-    assert "Grows more than in the run before" in text and "night-v2" in text, text
+    assert "Grows more than in the run before" in text and "night-v2 (v2)" in text, text
 
 
 def check_rules(folder, python):

@@ -75,6 +75,7 @@ RankReport Analyze(const reader::Recording& recording, const Part& part, const T
   report.pod = who.pod;
   report.job = who.job;
   report.group = who.group;
+  report.code_version = who.code_version;
   reader::Recording own;
   own.path = recording.path;
   own.ending = recording.ending;

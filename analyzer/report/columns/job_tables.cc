@@ -107,7 +107,7 @@ class Filler {
   void AddJob() {
     std::optional<int> world;
     double seconds = 0;
-    std::string started, version, command;
+    std::string started, version, command, code_version;
     for (const RankReport& rank : recording_.ranks) {
       if (rank.world) world = std::max(world.value_or(0), *rank.world);
       const RecordingInfo& info = rank.model.recording;
@@ -115,11 +115,13 @@ class Filler {
       if (started.empty() || (!info.started_utc.empty() && info.started_utc < started))
         started = info.started_utc;
       if (version.empty()) version = rank.model.tool_version;
+      if (code_version.empty()) code_version = rank.code_version;
       if (command.empty()) command = info.command;
     }
     tables_[kJobs].Add({key_, recording_.path, SoundnessName(recording_.soundness), recording_.reason,
                         started, seconds, version, command, recording_.ranks.size(), world,
-                        recording_.trace_files, recording_.other_processes, recording_.unreadable_files});
+                        recording_.trace_files, recording_.other_processes, recording_.unreadable_files,
+                        code_version});
   }
 
   void AddRank(const RankReport& rank) {
