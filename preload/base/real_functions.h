@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -50,6 +51,8 @@ struct RealFunctions {
                      char* const*, char* const*);
   int (*posix_spawnp)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
                       char* const*, char* const*);
+  pid_t (*waitpid)(pid_t, int*, int);
+  pid_t (*wait4)(pid_t, int*, int, struct rusage*);
 };
 extern RealFunctions g_real;
 

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -133,6 +135,14 @@ PLATEAU_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attri
 PLATEAU_EXPORT void _exit(int status) { plateau::HookExit(status); }
 
 PLATEAU_EXPORT void _Exit(int status) { plateau::HookExit(status); }
+
+PLATEAU_EXPORT pid_t waitpid(pid_t pid, int* status, int options) {
+  return plateau::HookWaitpid(pid, status, options);
+}
+
+PLATEAU_EXPORT pid_t wait4(pid_t pid, int* status, int options, struct rusage* usage) noexcept {
+  return plateau::HookWait4(pid, status, options, usage);
+}
 
 PLATEAU_EXPORT int prctl(int option, ...) {
   va_list arguments;

@@ -1,6 +1,7 @@
 #include "preload/hooks/process_hooks.h"
 
 #include <errno.h>
+#include <sys/wait.h>
 
 #include <atomic>
 
@@ -89,6 +90,36 @@ void HookExit(int status) {
   FinishProcess();
   g_real.exit_now(status);
   __builtin_unreachable();
+}
+
+namespace {
+
+void NoteEndedChild(pid_t child, int status) {
+  if (child <= 0 || !WIFSIGNALED(status)) return;
+  const int saved_errno = errno;
+  RecordEndedChild(child, WTERMSIG(status));
+  errno = saved_errno;
+}
+
+}  // namespace
+
+// The program may not want the status; the kernel is asked for it all the same.
+pid_t HookWaitpid(pid_t pid, int* status, int options) {
+  ResolveIfNeeded();
+  int own_status = 0;
+  int* const where = status != nullptr ? status : &own_status;
+  const pid_t child = g_real.waitpid(pid, where, options);
+  if (child > 0) NoteEndedChild(child, *where);
+  return child;
+}
+
+pid_t HookWait4(pid_t pid, int* status, int options, struct rusage* usage) {
+  ResolveIfNeeded();
+  int own_status = 0;
+  int* const where = status != nullptr ? status : &own_status;
+  const pid_t child = g_real.wait4(pid, where, options, usage);
+  if (child > 0) NoteEndedChild(child, *where);
+  return child;
 }
 
 namespace {

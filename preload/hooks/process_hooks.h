@@ -1,8 +1,10 @@
-// Hooks that are not about memory: threads, unloaded code and the end of the process.
+// Hooks that are not about memory: threads, unloaded code and the end of the process and of its children.
 #ifndef PLATEAU_PRELOAD_HOOKS_PROCESS_HOOKS_H_
 #define PLATEAU_PRELOAD_HOOKS_PROCESS_HOOKS_H_
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 namespace plateau {
 
@@ -15,6 +17,11 @@ int HookDlclose(void* handle);
 
 // _exit() runs no destructors, so the orderly end of the process is noted here.
 [[noreturn]] void HookExit(int status);
+
+// A child that a signal ended left no word itself: the process that waits for it learns which signal it was. So a job's
+// launcher says which rank was killed and which ones it stopped because of that.
+pid_t HookWaitpid(pid_t pid, int* status, int options);
+pid_t HookWait4(pid_t pid, int* status, int options, struct rusage* usage);
 
 }  // namespace plateau
 

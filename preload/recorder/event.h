@@ -72,6 +72,10 @@ ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes);
 void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, const void* new_p, size_t bytes,
                 const void* frame);
 
+// Notes the signal that ended a child. Programs wait in handlers of SIGCHLD too: inside a hook nothing is written, and a
+// drop is counted.
+void RecordEndedChild(long child, int signal);
+
 // Counts a call that found its thread inside a hook already, unless that hook made it.
 void CountNested(ThreadState& t, size_t bytes);
 

@@ -1,5 +1,6 @@
 #include "preload/recorder/tracer.h"
 
+#include "preload/base/fixed_text.h"
 #include "preload/ledger/residency.h"
 #include "preload/recorder/definitions.h"
 #include "preload/recorder/event.h"
@@ -332,6 +333,15 @@ void RecordInfo(std::string_view key, std::string_view value) {
   }
   EventScope scope;
   if (scope) scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Info(key, value); });
+}
+
+void RecordEndedChild(long child, int signal) {
+  EventScope scope;
+  if (!scope || IsFull()) return;
+  FixedText<32> key, value;
+  key << "child:" << child;
+  value << signal;
+  scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Info(key.view(), value.view()); });
 }
 
 void CountPointIn() {

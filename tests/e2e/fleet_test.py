@@ -59,6 +59,41 @@ def check_odd_ranks(folder, python):
     return first
 
 
+# Every way to wait for a child, and what it answers.
+WAITING = """
+import errno, os, signal, sys, time
+def child(end):
+    pid = os.fork()
+    if pid == 0:
+        if end > 0:
+            os.kill(os.getpid(), end)
+            time.sleep(60)
+        os._exit(-end)
+    return pid
+for end in (0, -3, signal.SIGTERM, signal.SIGKILL):
+    print(end, os.waitpid(child(end), 0)[1], os.wait4(child(end), 0)[1], os.waitstatus_to_exitcode(os.wait3(0)[1] if child(end) else 0))
+pid = child(signal.SIGSTOP)
+print(os.WIFSTOPPED(os.waitpid(pid, os.WUNTRACED)[1]), os.waitpid(pid, os.WNOHANG))
+os.kill(pid, signal.SIGKILL)
+print(os.waitpid(-1, 0)[1])
+for wait in (lambda: os.waitpid(-1, 0), lambda: os.wait4(pid, 0), lambda: os.waitpid(pid, os.WNOHANG)):
+    try:
+        wait()
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+"""
+
+
+def check_waiting_is_as_without_us(folder):
+    program = os.path.join(folder, "waiting.py")
+    pathlib.Path(program).write_text(WAITING)
+    alone = subprocess.run(["/usr/bin/python3", program], capture_output=True, text=True, timeout=60)
+    traced = subprocess.run(["/usr/bin/python3", program], capture_output=True, text=True, timeout=60,
+                            env=dict(os.environ, LD_PRELOAD=str(BUILD / "lib/libplateau.so"), PLATEAU_OUT=os.path.join(folder, "waiting")))
+    assert (alone.stdout, alone.stderr, alone.returncode) == (traced.stdout, traced.stderr, traced.returncode), (alone, traced)
+    assert alone.stdout.count("ECHILD") == 3, alone.stdout
+
+
 OLD_VERSION = """
 import plateau_trace.mark as mark
 kept = []
@@ -154,6 +189,7 @@ def main():
     python = fleet_python()
     with tempfile.TemporaryDirectory() as folder:
         check_other_files(folder, "/usr/bin/python3")
+        check_waiting_is_as_without_us(folder)
         if python is None:
             return
         check_odd_ranks(folder, python)

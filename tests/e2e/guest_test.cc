@@ -163,5 +163,28 @@ TEST(ForeignTest, ScriptsAndProgramsOfOtherKindsAreRecognised) {
   EXPECT_THAT(refused.err, HasSubstr("is a 32-bit program: it is not recorded"));
 }
 
+TEST(WaitTest, WhoWaitsForAKilledChildIsToldTheSame) {
+  for (const char* mode : {"exact", "default"}) {
+    const TracedRun plain = RunTraced({Program("wait_for_killed")}, {.preload = false});
+    const TracedRun run = RunTraced({Program("wait_for_killed")}, {.mode = mode});
+    ASSERT_EQ(plain.exit_code, 0) << plain.err;
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.out, plain.out);
+    EXPECT_EQ(run.err, plain.err);
+    const TraceContent trace = ReadTrace(run.TraceOf(run.pid));
+    size_t terminated = 0, killed = 0;
+    for (const auto& [key, value] : trace.info) {
+      if (!key.starts_with("child:")) continue;
+      terminated += value == "15" ? 1 : 0;
+      killed += value == "9" ? 1 : 0;
+    }
+    // Those whose signal came while a hook ran are counted as lost.
+    EXPECT_EQ(terminated, 2u);
+    EXPECT_GT(killed, 4u);
+    EXPECT_LE(killed + trace.summary.dropped_events[static_cast<size_t>(trace::DropReason::kReentrant)],
+              104u);
+  }
+}
+
 }  // namespace
 }  // namespace plateau::testing
