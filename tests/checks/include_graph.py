@@ -62,9 +62,10 @@ BUILDS_ON = {
     "analyzer/process": ["analyzer/base", "analyzer/device", "analyzer/process/holders", "analyzer/process/names", "analyzer/reader", "analyzer/replay",
                          "analyzer/replay/definitions", "analyzer/series", "analyzer/series/clock", "analyzer/symbols",
                          "analyzer/verdict", "analyzer/verdict/vocabulary", "analyzer/verdict/words"],
+    "analyzer/process/queue": ["analyzer/process", "analyzer/reader", "analyzer/symbols"],
     # Of the verdicts, report/ and its rooms take the table of names and words alone.
     "analyzer/report": ["analyzer/base", "analyzer/symbols", "analyzer/verdict/vocabulary"],
-    "analyzer/report/builder": ["analyzer/base", "analyzer/process", "analyzer/process/names", "analyzer/reader", "analyzer/report", "analyzer/report/builder/words",
+    "analyzer/report/builder": ["analyzer/base", "analyzer/process", "analyzer/process/names", "analyzer/process/queue", "analyzer/reader", "analyzer/report", "analyzer/report/builder/words",
                                 "analyzer/replay/definitions", "analyzer/series", "analyzer/series/clock", "analyzer/symbols",
                                 "analyzer/verdict", "analyzer/verdict/vocabulary", "analyzer/verdict/words", "preload/trace"],
     "analyzer/report/builder/words": ["analyzer/base", "analyzer/report", "analyzer/series", "analyzer/verdict/method", "analyzer/verdict/vocabulary",

@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <filesystem>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,7 +18,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "analyzer/base/whole_number.h"
+#include "analyzer/base/work_on_threads.h"
 #include "analyzer/process/forked_worker.h"
+#include "analyzer/process/queue/process_queue.h"
 #include "analyzer/reader/process_tree.h"
 #include "analyzer/report/builder/device_facts.h"
 #include "analyzer/report/builder/last_minutes.h"
@@ -25,6 +33,21 @@
 namespace plateau::report {
 namespace {
 
+// With a number of threads that was given, no more than these work.
+process::Lanes LanesFor(const reader::Recording& recording, const BuildOptions& options) {
+  std::vector<uint64_t> bytes;
+  for (const reader::TraceFile& trace : recording.traces) {
+    std::error_code error;
+    const uintmax_t size = std::filesystem::file_size(trace.path, error);
+    bytes.push_back(error ? 0 : size);
+  }
+  const int threads = options.process.threads;
+  process::Lanes lanes = process::PlanLanes(
+      std::move(bytes), threads > 0 ? static_cast<size_t>(threads) : std::thread::hardware_concurrency());
+  if (lanes.count == 1) lanes.threads = threads;
+  return lanes;
+}
+
 class ReportBuilder {
  public:
   ReportBuilder(const reader::Recording& recording, const BuildOptions& options)
@@ -32,59 +55,82 @@ class ReportBuilder {
         recording_(recording),
         options_(options),
         rows_(options, &model_),
-        symbolizer_(options.sysroot) {}
+        lanes_(LanesFor(recording, options)) {}
 
   absl::StatusOr<ReportModel> Run() {
     absl::Status last_error =
         absl::FailedPreconditionError(absl::StrCat(recording_.path, ": no traces in it"));
     AnalyzeWorkers();
+    process::ProcessQueue queue(recording_.traces.size(), tree_, options_.sysroot, lanes_,
+                                [this](size_t i, int threads, symbols::Symbolizer* symbolizer) {
+                                  return Analyze(i, threads, symbolizer);
+                                });
     for (size_t i = 0; i < recording_.traces.size(); ++i) {
-      auto process = Analyze(i);
-      if (!process.ok()) {
+      process::Analyzed process = queue.Take(i);
+      if (process.ok()) {
+        AddProcess(**process);
+        KeepMarks(i, process->get());
+      } else {
         last_error = process.status();
         ++unread_;
         notes_.push_back(std::string(process.status().message()));
-        continue;
       }
-      AddProcess(**process);
-      // Those whom it started began later, so they come later.
-      const bool trains = (*process)->clock.steps.step_count() > 0 && !(*process)->clock.is_of_parent;
-      if (trains && tree_.HasChildren(i)) marks_[i] = std::move((*process)->trace.definitions.marks);
+      process = absl::UnknownError("done");
+      queue.Done(i);
     }
     if (headlines_.empty()) return last_error;
-    Finish();
+    Finish(queue.Problems());
     return std::move(model_);
   }
 
  private:
   // Forked workers come first: what they copy of their parent's pages belongs to the parent's verdict. Of
-  // each only that is kept; however many there are, one process is in memory at a time.
+  // each only that is kept; however many there are, as many as there are lanes are in memory at a time.
   void AnalyzeWorkers() {
     absl::flat_hash_set<uint32_t> pids;
     for (const reader::TraceFile& trace : recording_.traces) pids.insert(trace.header.pid);
-    for (const reader::TraceFile& trace : recording_.traces) {
-      if (!pids.contains(trace.header.parent_pid)) continue;
-      auto worker = process::ReadWorker(trace.path, options_.process.threads);
-      if (worker.ok() && worker->has_value())
-        workers_[trace.header.parent_pid].push_back(**std::move(worker));
+    std::vector<std::optional<process::ForkedWorker>> read(recording_.traces.size());
+    std::atomic<size_t> next{0};
+    WorkOnThreads(lanes_.count, [&](size_t) {
+      for (size_t i = next++; i < read.size(); i = next++) {
+        const reader::TraceFile& trace = recording_.traces[i];
+        if (!pids.contains(trace.header.parent_pid)) continue;
+        auto worker = process::ReadWorker(trace.path, lanes_.count > 1 ? 1 : options_.process.threads);
+        if (worker.ok()) read[i] = *std::move(worker);
+      }
+    });
+    for (size_t i = 0; i < read.size(); ++i) {
+      if (read[i].has_value())
+        workers_[recording_.traces[i].header.parent_pid].push_back(*std::move(read[i]));
     }
+  }
+
+  // Those whom a process started began later, so they come later.
+  void KeepMarks(size_t index, process::ProcessAnalysis* process) {
+    const bool trains = process->clock.steps.step_count() > 0 && !process->clock.is_of_parent;
+    if (!trains || !tree_.HasChildren(index)) return;
+    const std::lock_guard lock(marks_mutex_);
+    marks_[index] = std::move(process->trace.definitions.marks);
   }
 
   // The marks of the nearest process above that trains: workers may be forked, spawned, or started by a server.
-  const std::vector<replay::TimedMark>* MarksAbove(size_t index) const {
+  std::vector<replay::TimedMark> MarksAbove(size_t index) {
+    const std::lock_guard lock(marks_mutex_);
     for (auto above = tree_.ParentOf(index); above.has_value(); above = tree_.ParentOf(*above)) {
-      if (const auto found = marks_.find(*above); found != marks_.end()) return &found->second;
+      if (const auto found = marks_.find(*above); found != marks_.end()) return found->second;
     }
-    return nullptr;
+    return {};
   }
 
-  absl::StatusOr<std::unique_ptr<process::ProcessAnalysis>> Analyze(size_t index) {
+  // On any thread: changes nothing here.
+  process::Analyzed Analyze(size_t index, int threads, symbols::Symbolizer* symbolizer) {
     const reader::TraceFile& trace = recording_.traces[index];
     process::ProcessOptions options = options_.process;
     if (const auto found = workers_.find(trace.header.pid); found != workers_.end())
       options.workers = found->second;
-    if (const auto* marks = MarksAbove(index)) options.parent_marks = *marks;
-    return process::AnalyzeProcess(trace.path, options, &symbolizer_);
+    options.parent_marks = MarksAbove(index);
+    if (lanes_.count > 1) options.threads = threads;
+    return process::AnalyzeProcess(trace.path, options, symbolizer);
   }
 
   void AddProcess(const process::ProcessAnalysis& process) {
@@ -147,7 +193,7 @@ class ReportBuilder {
     for (const std::string& note : summary.notes) losses.messages.push_back(note);
   }
 
-  void Finish() {
+  void Finish(const std::vector<std::string>& problems) {
     const size_t chosen = ChooseHeadline(headlines_);
     ProcessHeadline& headline = headlines_[chosen];
     NameWhatWorkersKeep(headlines_, &headline);
@@ -163,6 +209,8 @@ class ReportBuilder {
     rows_.Finish(chosen);
     AddBreakdown();
     DescribeRecording(chosen);
+    for (const std::string& problem : problems)
+      model_.recording.notes.push_back(absl::StrCat("no symbols: ", problem));
     if (!options_.with_stacks) model_.stacks.clear();
     SortSites(model_);
     if (options_.with_details) rows_.AddExcerpts();
@@ -212,19 +260,18 @@ class ReportBuilder {
     r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
     model_.losses.unreadable_files = recording_.skipped.size();
     for (const std::string& sentence : recording_.skipped) model_.losses.messages.push_back(sentence);
-    for (const std::string& problem : symbolizer_.problems())
-      r.notes.push_back(absl::StrCat("no symbols: ", problem));
   }
 
   absl::flat_hash_map<uint32_t, std::vector<process::ForkedWorker>> workers_;  // by the pid of their parent
   reader::ProcessTree tree_;
+  std::mutex marks_mutex_;
   absl::flat_hash_map<size_t, std::vector<replay::TimedMark>>
       marks_;  // of those that train and have children, by trace
   const reader::Recording& recording_;
   const BuildOptions& options_;
   ReportModel model_;
   ReportRows rows_;
-  symbols::Symbolizer symbolizer_;
+  const process::Lanes lanes_;
   std::vector<ProcessHeadline> headlines_;
   std::vector<RankFacts> ranks_;
   size_t unread_ = 0;  // traces that could not be analyzed

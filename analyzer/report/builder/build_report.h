@@ -3,7 +3,7 @@
 //   PLATEAU_ASSIGN_OR_RETURN(reader::Recording recording, reader::OpenRecording(paths));
 //   PLATEAU_ASSIGN_OR_RETURN(ReportModel model, BuildReport(recording, {}));
 //
-// Memory: one process at a time, plus the model. A process whose trace cannot be read becomes a note; when
+// Memory: few processes at a time (process_queue.h), plus the model. A process whose trace cannot be read becomes a note; when
 // none can, its error is returned. CheckTotals() holds for every model made here.
 #ifndef PLATEAU_ANALYZER_REPORT_BUILDER_BUILD_REPORT_H_
 #define PLATEAU_ANALYZER_REPORT_BUILDER_BUILD_REPORT_H_
