@@ -217,6 +217,26 @@ struct FieldsOf<Process> {
 };
 
 template <>
+struct FieldsOf<RankCurve> {
+  static constexpr auto kAll =
+      std::tuple(Field{"step", &RankCurve::step}, Field{"seconds", &RankCurve::seconds},
+                 Field{"live_bytes", &RankCurve::live_bytes}, Field{"rss_bytes", &RankCurve::rss_bytes});
+};
+
+template <>
+struct FieldsOf<RankSummary> {
+  static constexpr auto kAll = std::tuple(
+      Field{"rank", &RankSummary::rank}, Field{"pid", &RankSummary::pid},
+      Field{"earlier_attempts", &RankSummary::earlier_attempts}, Field{"workers", &RankSummary::workers},
+      Field{"group", &RankSummary::group}, Field{"verdict", &RankSummary::verdict},
+      Field{"site", &RankSummary::site}, Field{"rate_bytes_per_step", &RankSummary::rate_bytes_per_step},
+      Field{"steps", &RankSummary::steps}, Field{"end_seconds", &RankSummary::end_seconds},
+      Field{"ending", &RankSummary::ending}, Field{"retained_bytes", &RankSummary::retained_bytes},
+      Field{"peak_bytes", &RankSummary::peak_bytes}, Field{"peak_rss_bytes", &RankSummary::peak_rss_bytes},
+      Field{"odd", &RankSummary::odd}, Field{"curve", &RankSummary::curve});
+};
+
+template <>
 struct FieldsOf<TestedHypothesis> {
   static constexpr auto kAll =
       std::tuple(Field{"name", &TestedHypothesis::name}, Field{"result", &TestedHypothesis::result},
@@ -404,11 +424,12 @@ inline constexpr auto kSummaryFields =
     std::tuple(Field{"pools", &ReportModel::pools}, Field{"devices", &ReportModel::devices},
                Field{"out_of_memory", &ReportModel::out_of_memory},
                Field{"out_of_memory_count", &ReportModel::out_of_memory_count},
-               Field{"processes", &ReportModel::processes}, Field{"hypotheses", &ReportModel::hypotheses},
-               Field{"patterns", &ReportModel::patterns}, Field{"breakdown", &ReportModel::breakdown},
-               Field{"allocators", &ReportModel::allocators}, Field{"heap_holes", &ReportModel::heap_holes},
-               Field{"holders", &ReportModel::holders}, Field{"last_minutes", &ReportModel::last_minutes},
-               Field{"attached", &ReportModel::attached}, Field{"phases", &ReportModel::phases});
+               Field{"processes", &ReportModel::processes}, Field{"ranks", &ReportModel::ranks},
+               Field{"hypotheses", &ReportModel::hypotheses}, Field{"patterns", &ReportModel::patterns},
+               Field{"breakdown", &ReportModel::breakdown}, Field{"allocators", &ReportModel::allocators},
+               Field{"heap_holes", &ReportModel::heap_holes}, Field{"holders", &ReportModel::holders},
+               Field{"last_minutes", &ReportModel::last_minutes}, Field{"attached", &ReportModel::attached},
+               Field{"phases", &ReportModel::phases});
 
 }  // namespace plateau::report
 

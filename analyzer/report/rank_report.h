@@ -33,6 +33,14 @@ struct RankReport {
   Soundness soundness = Soundness::kOk;
   std::string reason;  // one sentence where it is not kOk
   ReportModel model;   // of this rank and the processes under it; empty where nothing could be analysed
+
+  // The program that its process was at the end: by exec it becomes another. Null where nothing could be analysed.
+  Process* LastProgram() {
+    Process* last = nullptr;
+    for (Process& process : model.processes) last = process.pid == pid ? &process : last;
+    return last;
+  }
+  const Process* LastProgram() const { return const_cast<RankReport*>(this)->LastProgram(); }
 };
 
 // One recording, as ranks.

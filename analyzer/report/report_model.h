@@ -25,6 +25,7 @@
 #include "analyzer/report/model_memory.h"
 #include "analyzer/report/model_sites.h"
 #include "analyzer/report/model_verdict.h"
+#include "analyzer/report/rank_summary.h"
 #include "analyzer/symbols/frame.h"
 
 namespace plateau::report {
@@ -160,6 +161,7 @@ struct ReportModel {
   std::vector<LedgerReading> ledger;
   std::vector<PoolSummary> pools;
   std::vector<Process> processes;
+  std::vector<RankSummary> ranks;  // of a job of several
   std::vector<TestedHypothesis> hypotheses;
   std::vector<MatchedPattern> patterns;
   std::vector<BreakdownItem> breakdown;

@@ -65,7 +65,8 @@ BUILDS_ON = {
     "analyzer/process/queue": ["analyzer/process", "analyzer/reader", "analyzer/symbols"],
     # Of the verdicts, report/ and its rooms take the table of names and words alone.
     "analyzer/report": ["analyzer/base", "analyzer/symbols", "analyzer/verdict/vocabulary"],
-    "analyzer/report/builder": ["analyzer/base", "analyzer/process", "analyzer/process/names", "analyzer/process/queue", "analyzer/reader", "analyzer/report", "analyzer/report/builder/words",
+    "analyzer/report/ranks": ["analyzer/report", "analyzer/verdict/vocabulary"],
+    "analyzer/report/builder": ["analyzer/base", "analyzer/process", "analyzer/process/names", "analyzer/process/queue", "analyzer/reader", "analyzer/report", "analyzer/report/builder/words", "analyzer/report/ranks",
                                 "analyzer/replay/definitions", "analyzer/series", "analyzer/series/clock", "analyzer/symbols",
                                 "analyzer/verdict", "analyzer/verdict/vocabulary", "analyzer/verdict/words", "preload/trace"],
     "analyzer/report/builder/words": ["analyzer/base", "analyzer/report", "analyzer/series", "analyzer/verdict/method", "analyzer/verdict/vocabulary",

@@ -133,6 +133,8 @@ ANALYZER = {
     "cli/metrics/metrics_watch": ("tests/e2e/metrics_test.py", "reads recordings of real runs"),
     "cli/columns_export": ("tests/e2e/columns_test.py", "reads recordings of real runs"),
     "report/columns/thrift_writer": ("tests/analyzer/report/columns/parquet_file_test.cc", INNER),
+    "report/rank_summary": ("tests/analyzer/report/ranks/rank_words_test.cc", DATA),
+    "report/builder/rank_table": ("tests/e2e/fleet_test.py", "needs a recording of several ranks"),
     "report/columns/job_schema": ("tests/analyzer/report/columns/job_tables_test.cc", DATA),
     "report/rank_report": ("tests/analyzer/report/builder/rank_reports_test.cc", DATA),
     "cli/attach/attach_run": ("tests/e2e/attach_test.py", "attaches to a program"),

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from fleet_jobs import RANK_PROGRAM, fleet_python, record_job
-from plateau_cli import BUILD, PLATEAU, SOURCE, line_of, plateau
+from plateau_cli import BUILD, PLATEAU, SOURCE, line_of, plateau, report_json
 
 
 def fleet(python, *arguments, code=0):
@@ -57,6 +57,63 @@ def check_odd_ranks(folder, python):
     (half,) = report(python, second)["jobs"]
     assert half["ranks_missing"] == 4, half
     return first
+
+
+# As torchrun does: when one of its ranks is killed, it stops the others, which wait for what the dead one would have sent.
+STOPPING_LAUNCHER = """
+import os, subprocess, sys, time
+ranks = [subprocess.Popen([sys.executable, sys.argv[1]], env=dict(os.environ, RANK=str(rank), WORLD_SIZE="3")) for rank in range(3)]
+while all(rank.poll() is None for rank in ranks):
+    time.sleep(0.05)
+for rank in ranks:
+    if rank.poll() is None:
+        rank.terminate()
+sys.exit(max(abs(rank.wait()) for rank in ranks) and 1)
+"""
+DYING_RANK = """
+import os, signal, time
+import plateau_trace.mark as mark
+for step in range(60):
+    batch = [bytearray(20001) for _ in range(4)]
+    mark.step()
+if os.environ["RANK"] == "1":
+    os.kill(os.getpid(), signal.SIGKILL)
+time.sleep(600)
+"""
+
+
+def ways_of_the_report(recording):
+    """{(rank, way)} as the card and the page say it: rules that are written once in C++ and once in SQL."""
+    kinds = {"grows": "grows", "holds": "holds more", "was": "was killed", "stopped": "stopped early"}
+    return {(rank["rank"], kinds[sentence.split()[0]]) for rank in report_json(recording)["ranks"] for sentence in rank["odd"]}
+
+
+def check_report_says_the_same(folder, python):
+    """One machine's report and `plateau fleet` name the same ranks."""
+    for name, arguments in (("leak", {"leak": 2}), ("cache", {"cache": 1}), ("kill", {"kill": 3}), ("all", {"leak": 0, "cache": 1, "kill": 2}), ("none", {})):
+        recording = record_job(folder, os.path.join(folder, "same-" + name), ranks=4, **arguments)
+        (job,) = report(python, recording)["jobs"]
+        odd = {(row["rank"], row["kind"]) for row in job["odd_ranks"]}
+        expected = {(rank, {"leak": "grows", "cache": "holds more", "kill": "was killed"}[way]) for way, rank in arguments.items()}
+        assert odd == expected == ways_of_the_report(recording), (name, odd, ways_of_the_report(recording))
+        card = " ".join(plateau("report", recording, text=True).split())
+        for rank, _ in expected:
+            assert f"rank {rank} " in card.lower(), (name, card)
+
+
+def check_stopped_by_launcher(folder, python):
+    """The killed rank is named, not those that its launcher stopped because of that."""
+    program, launcher = os.path.join(folder, "dying.py"), os.path.join(folder, "stopping.py")
+    pathlib.Path(program).write_text(DYING_RANK)
+    pathlib.Path(launcher).write_text(STOPPING_LAUNCHER)
+    recording = os.path.join(folder, "stopped")
+    plateau("run", "-q", "--no-report", "-o", recording, "--", sys.executable, launcher, program, code=1,
+            env=dict(os.environ, PYTHONPATH=str(SOURCE / "python")))
+    (job,) = report(python, recording)["jobs"]
+    assert [(row["rank"], row["kind"]) for row in job["odd_ranks"]] == [(1, "was killed")], job["odd_ranks"]
+    assert ways_of_the_report(recording) == {(1, "was killed")}
+    endings = {rank["rank"]: rank["ending"] for rank in report_json(recording)["ranks"]}
+    assert endings == {0: "stopped by SIGTERM", 1: "killed by SIGKILL", 2: "stopped by SIGTERM"}, endings
 
 
 # Every way to wait for a child, and what it answers.
@@ -194,6 +251,8 @@ def main():
             return
         check_odd_ranks(folder, python)
         check_rules(folder, python)
+        check_report_says_the_same(folder, python)
+        check_stopped_by_launcher(folder, python)
         check_what_regressed(folder, python)
         check_healthy(folder, python)
         check_unsound(folder, python)

@@ -485,6 +485,9 @@ ReportModel HostileModel() {
   path.links = {{"<b>", "</script><script>alert(6)</script>", true}, {"key", "\xe2\x80\xa8 \x07", true}};
   path.root = path.container = path.container_type = "<img src=x onerror=alert(7)>";
   model.verdict.held_by = {path.text};
+  model.ranks.resize(2);
+  model.ranks[1].group = "<b>dp=1</b>";
+  model.ranks[1].odd = {"<img src=x onerror=alert(8)> \xff"};
   return model;
 }
 
@@ -497,6 +500,7 @@ std::vector<std::pair<std::string, ReportModel>> AllModels() {
           {"steady", SteadyModel()},
           {"staircase", StaircaseModel()},
           {"killed", KilledModel()},
+          {"ranks", RanksModel()},
           {"hostile", HostileModel()}};
 }
 

@@ -22,6 +22,7 @@ ReportModel InconclusiveModel();   // the cache fill stopped at step 70
 ReportModel SteadyModel();
 ReportModel StaircaseModel();  // every evaluation of 6,000 steps keeps its predictions
 ReportModel KilledModel();     // growth without an end, killed for want of memory
+ReportModel RanksModel();      // a job of eight, of which one leaks
 ReportModel HostileModel();    // LeakModel with names that try to break out of every format
 
 // `steps` ledger readings and `stacks` distinct stacks: what a long run with a large program looks like.

@@ -21,12 +21,13 @@
 #include "analyzer/base/work_on_threads.h"
 #include "analyzer/process/forked_worker.h"
 #include "analyzer/process/queue/process_queue.h"
+#include "analyzer/reader/child_signals.h"
 #include "analyzer/reader/process_tree.h"
 #include "analyzer/report/builder/device_facts.h"
 #include "analyzer/report/builder/last_minutes.h"
 #include "analyzer/report/builder/process_facts.h"
 #include "analyzer/report/builder/process_headline.h"
-#include "analyzer/report/builder/rank_words.h"
+#include "analyzer/report/builder/rank_table.h"
 #include "analyzer/report/builder/report_rows.h"
 #include "analyzer/report/builder/sampling_notes.h"
 
@@ -55,6 +56,7 @@ class ReportBuilder {
         recording_(recording),
         options_(options),
         rows_(options, &model_),
+        ranks_(recording, tree_),
         lanes_(LanesFor(recording, options)) {}
 
   absl::StatusOr<ReportModel> Run() {
@@ -68,7 +70,7 @@ class ReportBuilder {
     for (size_t i = 0; i < recording_.traces.size(); ++i) {
       process::Analyzed process = queue.Take(i);
       if (process.ok()) {
-        AddProcess(**process);
+        AddProcess(i, **process);
         KeepMarks(i, process->get());
       } else {
         last_error = process.status();
@@ -133,14 +135,17 @@ class ReportBuilder {
     return process::AnalyzeProcess(trace.path, options, symbolizer);
   }
 
-  void AddProcess(const process::ProcessAnalysis& process) {
+  void AddProcess(size_t index, const process::ProcessAnalysis& process) {
     if (headlines_.empty())
       start_seconds_ = static_cast<double>(process.trace.reader->header().start_realtime_ns) * 1e-9;
     model_.processes.push_back(FactsOf(process, start_seconds_));
     headlines_.push_back(HeadlineOf(process));
     headlines_.back().begin_seconds = model_.processes.back().start_seconds;
     headlines_.back().end_seconds = model_.processes.back().end_seconds;
-    AddRank(process);
+    ranks_.Add(index, process, model_.processes.back(), headlines_.back());
+    machines_.push_back(reader::MachineOf(IdentityOf(process.trace.definitions)));
+    for (const auto& [key, value] : process.trace.definitions.infos)
+      reader::AddChildSignal(machines_.back(), model_.processes.back().pid, key, value, &child_signals_);
     AddRefusals(process);
     rows_.Add(process, headlines_.size() - 1);
     AddLosses(process);
@@ -154,19 +159,6 @@ class ReportBuilder {
     ++model_.recording.trace_files;
     for (const std::string& source : SourcesOf(process)) sources_.insert(source);
     AddSamplingNotes(process, &model_.recording, &notes_);
-  }
-
-  // A process that trains under a number of its own; what it forks or spawns inherits the number.
-  void AddRank(const process::ProcessAnalysis& process) {
-    const Process& facts = model_.processes.back();
-    const ProcessHeadline& headline = headlines_.back();
-    // Whom mp.spawn starts is a rank when torch.distributed told it so.
-    const bool has_own_number = facts.role == "main" || !process.trace.definitions.Info("job:rank").empty();
-    if (!facts.rank || !has_own_number || headline.is_worker || headline.steps.count == 0) return;
-    const std::optional<size_t> site = headline.verdict.headline_site;
-    const auto& rate = headline.verdict.headline.rate_bytes_per_step;
-    ranks_.push_back({*facts.rank, facts.start_seconds, facts.verdict, site ? process.SiteName(*site) : "",
-                      rate ? rate->value : 0, IdentityOf(process.trace.definitions).group});
   }
 
   // Requests for device memory that were refused.
@@ -203,7 +195,8 @@ class ReportBuilder {
       AddSentence(WhichWorker(headlines_, chosen), &headline.words);
     }
     AddSentence(WhoElseGrows(headlines_, chosen), &headline.words);
-    AddSentence(RanksInWords(std::move(ranks_)), &headline.words);
+    SayHowTheyEnded();
+    AddSentence(ranks_.Finish(model_.processes, &model_.ranks), &headline.words);
     model_.tool_version = PLATEAU_VERSION;
     MoveIntoModel(&headline, &model_);
     rows_.Finish(chosen);
@@ -215,6 +208,18 @@ class ReportBuilder {
     SortSites(model_);
     if (options_.with_details) rows_.AddExcerpts();
     model_.last_minutes = LastMinutesOf(model_);
+  }
+
+  // Those that left no word: they became another program, or a signal ended them.
+  void SayHowTheyEnded() {
+    std::set<std::pair<std::string, int64_t>> later;
+    for (size_t i = model_.processes.size(); i > 0; --i) {
+      Process& process = model_.processes[i - 1];
+      const bool is_last = later.insert({machines_[i - 1], process.pid}).second;
+      if (!HasNoEnding(process)) continue;
+      process.ending =
+          is_last ? EndingWith(child_signals_, machines_[i - 1], process) : "became another program";
+    }
   }
 
   // Only when there is something to tell apart. "other" takes the rounding, so that the shares add up.
@@ -271,9 +276,11 @@ class ReportBuilder {
   const BuildOptions& options_;
   ReportModel model_;
   ReportRows rows_;
+  RankTable ranks_;
+  std::vector<std::string> machines_;  // of each process
+  reader::ChildSignals child_signals_;
   const process::Lanes lanes_;
   std::vector<ProcessHeadline> headlines_;
-  std::vector<RankFacts> ranks_;
   size_t unread_ = 0;  // traces that could not be analyzed
   std::vector<std::string> notes_;
   std::set<std::string> sources_;

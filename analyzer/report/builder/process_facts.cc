@@ -13,6 +13,8 @@
 namespace plateau::report {
 namespace {
 
+constexpr char kNoEnding[] = "killed or still running";
+
 // What its sites keep more with every step, as the sites say it: live memory itself goes up and down within a
 // step, and a line through few such readings says nothing.
 double GrowthOnHost(const process::ProcessAnalysis& process) {
@@ -39,7 +41,16 @@ std::string CommandOf(const replay::Definitions& definitions) {
 std::string EndingOf(const process::ProcessAnalysis& process) {
   const std::string& said = process.trace.definitions.Info("ending");
   if (!said.empty()) return said;
-  return process.trace.definitions.summary.clean_exit ? "ended in order" : "killed or still running";
+  return process.trace.definitions.summary.clean_exit ? "ended in order" : kNoEnding;
+}
+
+bool HasNoEnding(const Process& process) { return process.ending == kNoEnding; }
+
+std::string EndingWith(const reader::ChildSignals& signals, const std::string& machine,
+                       const Process& process) {
+  const auto signal = signals.find({machine, process.parent_pid, process.pid});
+  if (!HasNoEnding(process) || signal == signals.end()) return process.ending;
+  return reader::EndingBySignal(signal->second);
 }
 
 Process FactsOf(const process::ProcessAnalysis& process, double recording_start_seconds) {

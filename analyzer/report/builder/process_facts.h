@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/process/analyze_process.h"
+#include "analyzer/reader/child_signals.h"
 #include "analyzer/reader/trace_identity.h"
 #include "analyzer/report/report_model.h"
 
@@ -17,6 +18,11 @@ Process FactsOf(const process::ProcessAnalysis& process, double recording_start_
 reader::TraceIdentity IdentityOf(const replay::Definitions& definitions);
 // "ended in order", "killed or still running", "exit 3", as far as the trace knows.
 std::string EndingOf(const process::ProcessAnalysis& process);
+// Its trace does not know.
+bool HasNoEnding(const Process& process);
+// How it ended, with what the process that waited for it noted.
+std::string EndingWith(const reader::ChildSignals& signals, const std::string& machine,
+                       const Process& process);
 // "/usr/bin/python3 train.py": the command line, its zero bytes made spaces.
 std::string CommandOf(const replay::Definitions& definitions);
 // "malloc", "mmap", "pymalloc", "torch", "cuda".

@@ -13,7 +13,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/work_on_threads.h"
+#include "analyzer/reader/child_signals.h"
 #include "analyzer/reader/process_tree.h"
+#include "analyzer/report/builder/process_facts.h"
 
 namespace plateau::report {
 namespace {
@@ -103,6 +105,32 @@ RankReport Analyze(const reader::Recording& recording, const Part& part, const T
   return report;
 }
 
+// A rank whose trace has no end was killed, or was stopped because another one was: its launcher knows. Of several traces
+// with the launcher's number only those of its own machine count.
+void SayWhoWasKilled(const reader::Recording& recording, const std::vector<TraceIdentity>& identities,
+                     std::vector<RankReport>* ranks) {
+  std::set<std::pair<std::string, int64_t>> launchers;  // of those that ended without a word
+  std::vector<Process*> programs;
+  std::vector<std::string> machines;
+  for (RankReport& rank : *ranks) {
+    Process* program = rank.LastProgram();
+    if (program == nullptr || !HasNoEnding(*program)) continue;
+    programs.push_back(program);
+    machines.push_back(reader::MachineOf({.host = rank.host, .pod = rank.pod}));
+    launchers.insert({machines.back(), program->parent_pid});
+  }
+  reader::ChildSignals signals;
+  for (size_t i = 0; i < recording.traces.size(); ++i) {
+    const reader::TraceFile& trace = recording.traces[i];
+    const std::string machine = reader::MachineOf(identities[i]);
+    if (!launchers.contains({machine, trace.header.pid})) continue;
+    // One that cannot be read says nothing; it is counted elsewhere.
+    reader::ReadChildSignals(trace.path, machine, &signals).IgnoreError();
+  }
+  for (size_t i = 0; i < programs.size(); ++i)
+    programs[i]->ending = EndingWith(signals, machines[i], *programs[i]);
+}
+
 Soundness SoundnessOf(const absl::Status& status) {
   if (absl::IsUnimplemented(status)) return Soundness::kNewer;
   return absl::StrContains(status.message(), "no traces in this directory") ? Soundness::kEmpty
@@ -173,6 +201,7 @@ RecordingReport BuildRankReports(const std::string& path, const BuildOptions& op
     for (size_t i = next++; i < parts.size(); i = next++)
       report.ranks[i] = Analyze(*recording, parts[i], identities[parts[i].speaker], one);
   });
+  SayWhoWasKilled(*recording, identities, &report.ranks);
   // Attempts that nobody counted are told apart by the order of their start.
   std::stable_sort(report.ranks.begin(), report.ranks.end(), [](const RankReport& a, const RankReport& b) {
     return std::tuple(a.rank, a.attempt) < std::tuple(b.rank, b.attempt);

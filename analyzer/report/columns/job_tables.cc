@@ -145,6 +145,7 @@ class Filler {
     int64_t peak_rss = 0;
     for (const Process& process : m.processes) peak_rss = std::max(peak_rss, process.peak_rss_bytes);
     const bool has_ledger = !m.ledger.empty();
+    const Process* program = rank.LastProgram();
     const Site* worst = nullptr;
     for (const Site& site : m.sites) {
       if (site.growth_bytes_per_step < kLeastGrowth) continue;
@@ -167,7 +168,7 @@ class Filler {
                          rank.reason,
                          m.recording.started_utc,
                          m.recording.duration_seconds,
-                         m.processes.empty() ? "" : m.processes.front().ending,
+                         program != nullptr ? program->ending : "",
                          m.processes.size(),
                          m.steps.count,
                          m.steps.source,

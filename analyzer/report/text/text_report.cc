@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/report/helper_processes.h"
+#include "analyzer/report/process_order.h"
 #include "analyzer/report/text/device_text.h"
 #include "analyzer/report/text/holders_text.h"
 #include "analyzer/report/text/memory_text.h"
@@ -14,6 +15,8 @@
 
 namespace plateau::report {
 namespace {
+
+constexpr int kDeepest = 4;  // of the processes below each other; the indent goes no further
 
 std::string Heading(const std::string& title, const TextOptions& text) {
   return text.color ? absl::StrCat("\n\x1b[1m", title, "\x1b[0m\n") : absl::StrCat("\n", title, "\n");
@@ -141,11 +144,12 @@ std::string Processes(const ReportModel& model, const TextOptions& text) {
                    {.title = "peak RSS", .drop = 1},
                    {.title = "ended", .right = false, .drop = 3}});
     const HelperProcesses helpers = FindHelpers(model);
-    for (size_t i = 0; i < model.processes.size(); ++i) {
-      if (helpers.is_helper[i]) continue;
-      const Process& p = model.processes[i];
-      grid.Add({absl::StrCat(p.pid), p.role, p.rank.has_value() ? absl::StrCat(*p.rank) : "", p.verdict,
-                FormatBytes(p.retained_bytes), FormatBytes(p.peak_rss_bytes), p.ending});
+    for (const ProcessPlace& place : OrderAsTree(model.processes)) {
+      if (helpers.is_helper[place.index]) continue;
+      const Process& p = model.processes[place.index];
+      const std::string indent(2 * static_cast<size_t>(std::min(place.depth, kDeepest)), ' ');
+      grid.Add({absl::StrCat(indent, p.pid), p.role, p.rank.has_value() ? absl::StrCat(*p.rank) : "",
+                p.verdict, FormatBytes(p.retained_bytes), FormatBytes(p.peak_rss_bytes), p.ending});
     }
     absl::StrAppend(&out, Heading("Processes", text), grid.Write(text.columns));
     for (const std::string& line : WrapText(Printable(helpers.sentence), text.columns)) {
