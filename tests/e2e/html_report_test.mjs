@@ -49,6 +49,26 @@ const cases = {
     }
   },
 
+  async 'ranks are small multiples with the odd one marked'() {
+    const page = await open('ranks');
+    await page.click('#tab-ranks');
+    const tiles = await page.evaluate('[...document.querySelectorAll("#view-ranks .rank")].map((r) => [Number(r.dataset.rank), r.classList.contains("odd"), r.querySelectorAll("polyline").length])');
+    // The odd one comes first; all others follow in order.
+    assert.deepEqual(tiles.map(([rank]) => rank), [3, 0, 1, 2, 4, 5, 6, 7]);
+    assert.deepEqual(tiles.filter(([, odd]) => odd).map(([rank]) => rank), [3]);
+    assert.ok(tiles.every(([, , lines]) => lines === 2), 'a curve of live and one of resident bytes each');
+    const text = await page.evaluate('document.querySelector("#view-ranks").textContent');
+    for (const part of ['1 of 8 ranks differs', 'It grows by 64.0 KiB/step', 'dp=1/2 tp=1/4, 2 workers, attempt 2']) assert.ok(text.includes(part), part);
+    // The same height stands for the same bytes in all of them.
+    const heights = await page.evaluate('[...document.querySelectorAll("#view-ranks .live")].map((l) => Number(l.getAttribute("points").split(/[ ,]/).at(-1)))');
+    assert.ok(heights[0] < heights[1] && new Set(heights.slice(1)).size === 1, String(heights));
+    assertQuiet(page, 'ranks');
+    await page.close();
+    const alone = await open('leak');
+    assert.equal(await alone.evaluate('document.querySelector("#tab-ranks")'), null, 'one process has no ranks');
+    await alone.close();
+  },
+
   async 'curves are toggled and change the picture'() {
     const page = await open('leak');
     await page.until('document.querySelector("#view-timeline canvas") !== null', 'the timeline');

@@ -38,6 +38,26 @@ export interface DeviceLevels {
   fragmentation: number;
 }
 
+// Of the process that is the rank, never a sum with its workers.
+export interface Rank {
+  rank: number;
+  pid: number;
+  earlier_attempts: number;
+  workers: number;
+  group: string;
+  verdict: string;
+  site: string;
+  rate_bytes_per_step: number;
+  steps: number;
+  end_seconds: number;
+  ending: string;
+  retained_bytes: number;
+  peak_bytes: number;
+  peak_rss_bytes: number;
+  odd: string[];
+  curve: {step: number[]; seconds: number[]; live_bytes: number[]; rss_bytes: number[]};
+}
+
 export interface Report {
   tool_version: string;
   verdict: string;
@@ -114,6 +134,7 @@ export interface Report {
     growth_bytes_per_step: number;
     dropped_events: number;
   }>;
+  ranks?: Rank[];  // of a job of several; reports of older versions have none
   hypotheses: Array<{name: string; result: string; evidence: string}>;
   last_minutes?: {
     from_seconds: number; to_seconds: number; from_step: number; to_step: number; rss_from_bytes: number; rss_to_bytes: number;

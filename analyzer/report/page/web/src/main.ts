@@ -8,6 +8,7 @@ import {PageData, readData} from './data';
 import {el} from './dom';
 import {flameView} from './flame';
 import {linked, setLinked, watchLinks} from './link';
+import {hasRanks, ranks} from './ranks';
 import {sitesView} from './sites';
 import {stackedSites} from './stacked';
 import * as tables from './tables';
@@ -40,6 +41,7 @@ function build(data: PageData): void {
       id: 'timeline', name: 'Timeline',
       build: () => [tables.lastMinutes(data), timeline(data), stackedSites(data, openSite), ledgerBands(data), tables.breakdown(data)],
     },
+    ...(hasRanks(data) ? [{id: 'ranks', name: 'Ranks', build: () => [ranks(data)]}] : []),
     {
       id: 'sites', name: 'Sites',
       build: () => {

@@ -129,9 +129,32 @@ export function outOfMemory(data: PageData): HTMLElement | null {
   ], rows, {label: 'Out of memory', limit: 50}));
 }
 
+type ProcessRow = PageData['report']['processes'][number] & {depth: number};
+
+// Workers behind the rank that they work for. By start, the last program seen with a pid is the one that ran when a child began.
+function asTree(processes: PageData['report']['processes']): ProcessRow[] {
+  const rows: ProcessRow[] = processes.map((process) => ({...process, depth: 0}));
+  const byStart = [...rows].sort((a, b) => a.start_seconds - b.start_seconds);
+  const running = new Map<number, ProcessRow>();
+  const children = new Map<ProcessRow | null, ProcessRow[]>();
+  for (const row of byStart) {
+    const above = row.parent_pid === row.pid ? null : running.get(row.parent_pid) ?? null;
+    row.depth = above === null ? 0 : above.depth + 1;
+    children.set(above, [...(children.get(above) ?? []), row]);
+    running.set(row.pid, row);
+  }
+  const order: ProcessRow[] = [];
+  const waiting = [...(children.get(null) ?? [])].reverse();
+  for (let row = waiting.pop(); row !== undefined; row = waiting.pop()) {
+    order.push(row);
+    waiting.push(...[...(children.get(row) ?? [])].reverse());
+  }
+  return order;
+}
+
 export function processes(data: PageData): HTMLElement {
-  return panel('Processes and ranks', '', table([
-    {title: 'Pid', numeric: true, sort: (p) => p.pid, cell: (p) => String(p.pid)},
+  return panel('Processes and ranks', '', table<ProcessRow>([
+    {title: 'Pid', sort: (p) => p.pid, cell: (p) => '\u2003'.repeat(Math.min(p.depth, 4)) + String(p.pid)},
     {title: 'Role', sort: (p) => p.role, cell: (p) => p.role},
     {title: 'Rank', numeric: true, sort: (p) => p.rank ?? -1, cell: (p) => p.rank === null ? '' : String(p.rank)},
     {title: 'Verdict', sort: (p) => p.verdict, cell: (p) => verdictChip(p.verdict)},
@@ -141,7 +164,7 @@ export function processes(data: PageData): HTMLElement {
     {title: 'Ran', numeric: true, sort: (p) => p.end_seconds - p.start_seconds, cell: (p) => format.duration(p.end_seconds - p.start_seconds)},
     {title: 'Ended', cell: (p) => p.ending},
     {title: 'Command', wide: true, cell: (p) => el('code', {}, p.command || p.exe)},
-  ], data.report.processes, {label: 'Processes', limit: 100}));
+  ], asTree(data.report.processes), {label: 'Processes', limit: 100}));
 }
 
 function modeInWords(r: PageData['report']['recording']): string {
