@@ -88,12 +88,11 @@ namespace {
 
 // Sorted by name at the first look.
 constinit HookedFunction g_functions[kMaxHookedFunctions] = {
-#define PLATEAU_HOOKED(kind, symbol) \
-  {#symbol, reinterpret_cast<void*>(&plateau_hook_##symbol), HookedFunction::kind, nullptr},
+#define PLATEAU_HOOKED(kind, symbol) {#symbol, &plateau_hook_##symbol, HookedFunction::kind, nullptr},
 #include "preload/attach/hooked_functions.inc"
 #undef PLATEAU_HOOKED
-    {"dlopen", reinterpret_cast<void*>(&plateau_dlopen_stub), HookedFunction::kPlain, nullptr},
-    {"dlmopen", reinterpret_cast<void*>(&plateau_dlmopen_stub), HookedFunction::kPlain, nullptr},
+    {"dlopen", &plateau_dlopen_stub, HookedFunction::kPlain, nullptr},
+    {"dlmopen", &plateau_dlmopen_stub, HookedFunction::kPlain, nullptr},
 };
 constinit size_t g_count = 0;
 

@@ -12,7 +12,7 @@ namespace plateau {
 
 struct HookedFunction {
   const char* name;
-  void* hook;
+  void (*hook)();  // an address only: each has a type of its own
   // kWeak: nobody but us defines it, and programs ask whether it is there (plateau/mark.h). Its words hold 0, and keep our
   // function after a detach, because a program may have asked and not called yet.
   enum Kind : uint8_t { kPlain, kAllocator, kWeak } kind;

@@ -217,16 +217,17 @@ PLATEAU_EXPORT int execle(const char* path, const char* first, ...) noexcept {
   return plateau::HookExecve(path, argv, environment);
 }
 
+// Cancellation points: glibc declares them without noexcept.
 PLATEAU_EXPORT int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* argv,
-                               char* const* environment) noexcept {
+                               char* const* environment) {
   plateau::ResolveIfNeeded();
   return plateau::HookSpawn(g_real.posix_spawn, false, pid, path, actions, attributes, argv, environment);
 }
 
 PLATEAU_EXPORT int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const* argv,
-                                char* const* environment) noexcept {
+                                char* const* environment) {
   plateau::ResolveIfNeeded();
   return plateau::HookSpawn(g_real.posix_spawnp, true, pid, file, actions, attributes, argv, environment);
 }
