@@ -323,6 +323,11 @@ class Card {
     if (r.totals_only_from_seconds.has_value()) {
       absl::StrAppend(&text, "; totals only from ", FormatDuration(*r.totals_only_from_seconds), " on");
     }
+    // A version that the shim does not know, a free-threaded build: lines of Python are missing then.
+    for (const auto& [level, sentence] : r.levels) {
+      if (level == "python" && absl::StrContains(sentence, ": frames off"))
+        absl::StrAppend(&text, "; ", sentence);
+    }
     if (model_.attached) absl::StrAppend(&text, "; ", model_.attached->sentence);
     absl::StrAppend(&text, "; ", LossesInWords(model_.losses));
     if (!r.ending.empty()) absl::StrAppend(&text, "; ", r.ending);

@@ -127,6 +127,18 @@ TEST(CardTest, WhatExactModeSampledIsSaid) {
   EXPECT_THAT(recorded(), HasSubstr("exact mode, small requests sampled from 12.0 s on (size limit); steps"));
 }
 
+TEST(CardTest, MissingPythonFramesAreSaid) {
+  ReportModel model = LeakModel();
+  CardOptions wide;
+  wide.columns = 200;
+  model.recording.levels = {{"python", "CPython 3.11.2: frames on; pymalloc is sampled"}};
+  EXPECT_THAT(WriteCard(model, wide), Not(HasSubstr("CPython")));
+  model.recording.levels = {
+      {"python", "CPython 3.15.2: frames off (this version's frame layout is not known)"}};
+  EXPECT_THAT(WriteCard(model, wide),
+              HasSubstr("; CPython 3.15.2: frames off (this version's frame layout is not known); "));
+}
+
 TEST(CardTest, GapOfAnAllocatorThatWasNotAskedIsMarked) {
   ReportModel model = LeakModel();
   EXPECT_THAT(WriteCard(model), HasSubstr("gap 57.2 MiB"));
