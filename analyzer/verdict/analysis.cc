@@ -190,6 +190,16 @@ void NameLargestKept(const PoolContext& pool, const AnalysisInput& input, Verdic
   if (!headline.evidence.largest_kept.empty()) headline.evidence.largest_kept += " (" + verdict + ")";
 }
 
+// An all-clear says which undecided site it stands above.
+void NameUndecided(const PoolContext& pool, const AnalysisInput& input, Verdict& headline) {
+  const std::optional<size_t> fastest = FastestUndecided(pool.findings);
+  if (headline.kind != VerdictKind::kSteady || !fastest) return;
+  const size_t site = pool.sites[*fastest];
+  if (site >= input.site_info.size()) return;
+  headline.evidence.undecided_site = input.site_info[site].name;
+  headline.evidence.undecided_bytes_per_step = HighOf(pool.findings[*fastest].growth_bytes_per_step);
+}
+
 // The line whose blocks hold the heap open is in the sentence: what it keeps itself is little, and its row is low.
 void NamePinningSite(const RunContext& run, const AnalysisInput& input, ProcessVerdict& process) {
   Verdict& headline = process.headline;
@@ -254,6 +264,7 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
   for (PoolContext& pool : pools) {
     ProcessVerdict verdict = ClassifyProcess(pool.findings, pool.series, pool.run, input.not_covered);
     NameLargestKept(pool, input, verdict.headline);
+    NameUndecided(pool, input, verdict.headline);
     if (verdict.headline.kind == VerdictKind::kUntracedGrowth) {
       verdict.headline.evidence.untraced_kind = UntracedKind(evidence);
     }

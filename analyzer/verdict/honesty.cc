@@ -16,8 +16,22 @@ bool IsOpen(const Verdict& verdict) {
   return verdict.kind == VerdictKind::kInconclusive || verdict.kind == VerdictKind::kUnboundedGrowth;
 }
 
-bool SurelyGrows(const SiteFinding& site) {
-  return site.growth_bytes_per_step.value > 0 && LowOf(site.growth_bytes_per_step) > 0;
+bool SurelyGrows(const Estimate& growth) { return growth.value > 0 && LowOf(growth) > 0; }
+
+bool SurelyGrows(const SiteFinding& site) { return SurelyGrows(site.growth_bytes_per_step); }
+
+// A rate over the run says nothing of a growth that has ended.
+bool SurelyGrewOverRun(const SiteFinding& site) {
+  const Estimate& run = site.growth_over_run_bytes_per_step;
+  return SurelyGrows(run) && run.value > site.verdict.evidence.floor_bytes_per_step &&
+         site.growth_bytes_per_step.value >= kStillGrowingShare * run.value;
+}
+
+// Undecided, and neither for want of records nor because it may have ended.
+bool IsUndecidedAndGoesOn(const Verdict& verdict) {
+  if (verdict.kind != VerdictKind::kInconclusive) return false;
+  return verdict.reason != Reason::kFewSamples && verdict.reason != Reason::kLossLimited &&
+         verdict.reason != Reason::kRecentStop;
 }
 
 }  // namespace
@@ -49,8 +63,10 @@ double DetectableAtSites(std::span<const SiteFinding> sites) {
 
 bool GrowsMaterially(const SiteFinding& site, double detectable_bytes_per_step, const ProcessFacts& facts) {
   const double growth = site.growth_bytes_per_step.value;
-  if (!IsOpen(site.verdict) || !SurelyGrows(site) || growth <= site.verdict.evidence.floor_bytes_per_step)
-    return false;
+  if (!IsOpen(site.verdict) || growth <= site.verdict.evidence.floor_bytes_per_step) return false;
+  if (facts.counts_steps && IsUndecidedAndGoesOn(site.verdict))
+    return SurelyGrows(site) || SurelyGrewOverRun(site);
+  if (!SurelyGrows(site)) return false;
   if (site.retained_bytes > kProcessMaterial * facts.reference_bytes) return true;
   if (!facts.counts_steps) {
     // What the imports of a large framework hold says nothing about the work after them.
@@ -76,12 +92,10 @@ std::optional<Verdict> JudgeUnexplained(const OverheadFact& unexplained, double 
 AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& facts) {
   AllClear result;
   result.detectable_bytes_per_step = DetectableAtSites(sites);
-  for (size_t i = 0; i < sites.size(); ++i) {
-    if (!IsOpen(sites[i].verdict)) continue;
-    const double could_be = HighOf(sites[i].growth_bytes_per_step);
-    if (could_be <= result.detectable_bytes_per_step) continue;
-    result.detectable_bytes_per_step = could_be;
-    result.limited_by = i;
+  for (const SiteFinding& site : sites) {
+    if (!IsOpen(site.verdict)) continue;
+    result.detectable_bytes_per_step =
+        std::max(result.detectable_bytes_per_step, HighOf(site.growth_bytes_per_step));
   }
   if (facts.unexplained.known) {
     result.detectable_bytes_per_step =
@@ -107,10 +121,7 @@ AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& f
            site.growth_bytes_per_step.value > site.verdict.evidence.floor_bytes_per_step;
   });
   const bool grows_on = process_grows && (is_material || site_grows);
-  if (process_grows) {
-    result.detectable_bytes_per_step = process.slope.high;
-    result.limited_by.reset();
-  }
+  if (process_grows) result.detectable_bytes_per_step = process.slope.high;
   if (grows_on) {
     instead.rate_bytes_per_step =
         Estimate{process.slope.value, Interval{process.slope.low, process.slope.high}};
@@ -130,6 +141,23 @@ AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& f
                                   static_cast<double>(kAllClearSteps - facts.steps));
   }
   return result;
+}
+
+const Estimate& SurestGrowth(const SiteFinding& site) {
+  const bool over_run = !SurelyGrows(site) && SurelyGrewOverRun(site);
+  return over_run ? site.growth_over_run_bytes_per_step : site.growth_bytes_per_step;
+}
+
+std::optional<size_t> FastestUndecided(std::span<const SiteFinding> sites) {
+  std::optional<size_t> fastest;
+  for (size_t i = 0; i < sites.size(); ++i) {
+    const bool may_grow =
+        sites[i].verdict.kind == VerdictKind::kInconclusive && sites[i].growth_bytes_per_step.value > 0;
+    if (!may_grow) continue;
+    if (!fastest || HighOf(sites[i].growth_bytes_per_step) > HighOf(sites[*fastest].growth_bytes_per_step))
+      fastest = i;
+  }
+  return fastest;
 }
 
 double GrowthOfSites(std::span<const SiteFinding> sites) {

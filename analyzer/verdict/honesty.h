@@ -28,10 +28,11 @@ namespace plateau::verdict {
 // What is known about one site when the process is judged.
 struct SiteFinding {
   Verdict verdict;
-  double retained_bytes = 0;       // survivors old enough to count
-  Estimate growth_bytes_per_step;  // what it keeps lately, whatever its verdict
-  double kept_in_steps_bytes = 0;  // all survivors born in the steps, young ones too
-  double hole_bytes = 0;           // of the heap's holes: what its blocks hold; 0 where nobody looked
+  double retained_bytes = 0;                // survivors old enough to count
+  Estimate growth_bytes_per_step;           // what it keeps lately, whatever its verdict
+  Estimate growth_over_run_bytes_per_step;  // the same over all of its mature steps
+  double kept_in_steps_bytes = 0;           // all survivors born in the steps, young ones too
+  double hole_bytes = 0;  // of the heap's holes: what its blocks hold; 0 where nobody looked
 };
 
 // A part of the process that is no site: how it moves, and how much it is now.
@@ -93,18 +94,24 @@ bool IsAllClear(VerdictKind kind);
 double DetectableAtSites(std::span<const SiteFinding> sites);
 
 // True when a site without an end of its growth in sight deserves the headline. It must surely grow, by more than
-// its floor. Growth that was seen in 40 rounds needs no more, as little as a leak does; undecided growth needs a
-// material share of the peak, or more than an all-clear could promise, or a run that is too short for one. By a
-// clock that counts no steps only a material share counts.
+// its floor. Growth that was seen in 40 rounds needs no more, as little as a leak does, nor does undecided growth
+// that goes on: few records, lost events or a recent end are no reason of it. Where they are, it needs a material
+// share of the peak, or more than an all-clear could promise, or a run that is too short for one. By a clock that
+// counts no steps only a material share counts.
 bool GrowsMaterially(const SiteFinding& site, double detectable_bytes_per_step, const ProcessFacts& facts);
 
 // Rule 1. `instead` is what must be said when an all-clear may not be given.
 struct AllClear {
   double detectable_bytes_per_step = 0;  // X
-  std::optional<size_t> limited_by;      // the site whose growth makes X as large as it is
   std::optional<Verdict> instead;
 };
 AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& facts);
+
+// The rate at which a site surely grows, lately or, when few were seen lately, over the run; else that of lately.
+const Estimate& SurestGrowth(const SiteFinding& site);
+
+// The undecided site that may grow fastest, which an all-clear names.
+std::optional<size_t> FastestUndecided(std::span<const SiteFinding> sites);
 
 // Unexplained resident memory that grows by more than `detectable_bytes_per_step`: an undecided headline.
 std::optional<Verdict> JudgeUnexplained(const OverheadFact& unexplained, double detectable_bytes_per_step,

@@ -73,8 +73,8 @@ void AddSites(std::span<const SiteFinding> sites, const ProcessFacts& facts,
         if (!grows && !material) break;
         Candidate candidate = OfSite(site.retained_bytes, i, site);
         if (grows && !candidate.verdict.rate_bytes_per_step) {
-          candidate.verdict.rate_bytes_per_step = site.growth_bytes_per_step;
-          candidate.component.rate_bytes_per_step = site.growth_bytes_per_step;
+          candidate.verdict.rate_bytes_per_step = SurestGrowth(site);
+          candidate.component.rate_bytes_per_step = SurestGrowth(site);
         }
         candidates.push_back(std::move(candidate));
         break;
@@ -186,12 +186,15 @@ double RetainedBytes(const series::SiteSeries& site, const Verdict& verdict) {
   return Sum(Values(site.surv_bytes).subspan(1, std::min(mature, site.buckets())));
 }
 
-Estimate RecentRetention(const series::SiteSeries& site, const Verdict& verdict) {
+namespace {
+
+// Of the mature steps, without the first `skipped_thirds` thirds of them.
+Estimate RetentionPerStep(const series::SiteSeries& site, const Verdict& verdict, int64_t skipped_thirds) {
   const int64_t horizon = static_cast<int64_t>(verdict.evidence.maturity_steps.value_or(1));
   const int64_t mature =
       std::clamp<int64_t>(site.buckets() - horizon, 0, std::max<int64_t>(0, site.buckets()));
   if (mature < 2) return {0, std::nullopt};
-  const size_t begin = static_cast<size_t>(1 + 2 * mature / 3);
+  const size_t begin = static_cast<size_t>(1 + skipped_thirds * mature / 3);
   const size_t length = static_cast<size_t>(mature) + 1 - begin;
   double variance = 0;
   if (!site.surv_variance.empty()) {
@@ -203,10 +206,17 @@ Estimate RecentRetention(const series::SiteSeries& site, const Verdict& verdict)
   return {rate.mean, Interval{rate.low, rate.high}};
 }
 
+}  // namespace
+
+Estimate RecentRetention(const series::SiteSeries& site, const Verdict& verdict) {
+  return RetentionPerStep(site, verdict, 2);
+}
+
 SiteFinding FindingOf(const series::SiteSeries& site, Verdict verdict, Estimate growth_bytes_per_step) {
   SiteFinding finding;
   finding.retained_bytes = RetainedBytes(site, verdict);
   finding.growth_bytes_per_step = growth_bytes_per_step;
+  finding.growth_over_run_bytes_per_step = RetentionPerStep(site, verdict, 0);
   if (site.buckets() >= 1) finding.kept_in_steps_bytes = Sum(Values(site.surv_bytes).subspan(1));
   finding.verdict = std::move(verdict);
   return finding;

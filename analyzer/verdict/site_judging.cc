@@ -76,6 +76,16 @@ std::vector<PoolContext> MakePools(const AnalysisInput& input) {
   return pools;
 }
 
+// Of a rate per bucket.
+Estimate PerStep(Estimate rate, double width) {
+  rate.value /= width;
+  if (rate.interval) {
+    rate.interval->low /= width;
+    rate.interval->high /= width;
+  }
+  return rate;
+}
+
 }  // namespace
 
 SiteJudging::SiteJudging(const AnalysisInput* input) : input_(*input) {
@@ -113,12 +123,7 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
   Verdict in_buckets = ClassifySite(*series, pool.run_in_buckets);
   SiteFinding finding = FindingOf(*series, in_buckets, {});
   out.retained_bytes = finding.retained_bytes;
-  out.growth_bytes_per_step = RecentRetention(*series, in_buckets);
-  out.growth_bytes_per_step.value /= width;
-  if (auto& interval = out.growth_bytes_per_step.interval) {
-    interval->low /= width;
-    interval->high /= width;
-  }
+  out.growth_bytes_per_step = PerStep(RecentRetention(*series, in_buckets), width);
   out.verdict = FromBuckets(std::move(in_buckets), width);
   if (out.verdict.rate_bytes_per_step) out.growth_bytes_per_step = *out.verdict.rate_bytes_per_step;
   if (site < input_.reservations.size()) {
@@ -131,6 +136,7 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
   if (site < input_.hole_bytes.size()) finding.hole_bytes = input_.hole_bytes[site];
   finding.verdict = out.verdict;
   finding.growth_bytes_per_step = out.growth_bytes_per_step;
+  finding.growth_over_run_bytes_per_step = PerStep(finding.growth_over_run_bytes_per_step, width);
   pool.findings[place.finding] = std::move(finding);
   if (!pool.run.CountsSteps()) {
     out.verdict = WithoutSteps(pool.run, out.verdict);

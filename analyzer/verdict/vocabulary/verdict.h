@@ -116,11 +116,13 @@ struct Evidence {
   std::optional<double> seconds_to_limit;
   std::optional<int> event_count;
   std::optional<int> events_retaining;
-  std::string event;          // "eval", "checkpoint", "epoch", "periodic (unmarked)"
-  std::string untraced_kind;  // "file", "shared" or "anonymous", of growth outside the allocator
-  std::string component;      // what else grew before
-  std::string copied_site;    // whose pages workers copied most
-  std::string largest_kept;   // of an all-clear: the site that keeps most of what stayed, with its verdict
+  std::string event;           // "eval", "checkpoint", "epoch", "periodic (unmarked)"
+  std::string untraced_kind;   // "file", "shared" or "anonymous", of growth outside the allocator
+  std::string component;       // what else grew before
+  std::string copied_site;     // whose pages workers copied most
+  std::string largest_kept;    // of an all-clear: the site that keeps most of what stayed, with its verdict
+  std::string undecided_site;  // of an all-clear: the undecided site that may grow fastest, and by how much
+  std::optional<double> undecided_bytes_per_step;
   std::optional<double> copied_site_bytes;
   std::string held_by;                    // the container that keeps most of it, with its length
   std::optional<double> container_items;  // of it, at the last look

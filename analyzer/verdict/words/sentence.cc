@@ -37,6 +37,10 @@ std::string Steady(const Verdict& v) {
     if (!e.largest_kept.empty()) out += ", most of it at " + e.largest_kept;
     out += ".";
   }
+  if (e.undecided_bytes_per_step && !e.undecided_site.empty()) {
+    out += " Whether " + e.undecided_site + " grows is undecided: by " +
+           RateText(*e.undecided_bytes_per_step) + " at most.";
+  }
   if (e.maturity_steps) out += " Objects live at most " + CountText(*e.maturity_steps, "step") + ".";
   if (e.cycle_amplitude_bytes) {
     out += " The level rises by " + BytesText(*e.cycle_amplitude_bytes) +

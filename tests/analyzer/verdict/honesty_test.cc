@@ -71,6 +71,17 @@ std::string Broken(const std::vector<SiteFinding>& sites, const MeasuredProcess&
     if (is_open && surely && material &&
         HeadlineRank(headline) > PlaceInDocs(VerdictKind::kInconclusive, true))
       return "a growing undecided site lost to " + std::string(VerdictName(headline.kind));
+    // Undecided, though it surely grows: lately, or over the run and lately not much less.
+    const Estimate& run = site.growth_over_run_bytes_per_step;
+    const double floor = site.verdict.evidence.floor_bytes_per_step;
+    const bool sure_over_run =
+        run.value > floor && run.interval && run.interval->low > 0 && growth >= 0.3 * run.value;
+    const Reason reason = site.verdict.reason;
+    const bool goes_on =
+        reason != Reason::kFewSamples && reason != Reason::kLossLimited && reason != Reason::kRecentStop;
+    if (facts.counts_steps && site.verdict.kind == VerdictKind::kInconclusive && goes_on && growth > floor &&
+        (surely || sure_over_run) && HeadlineRank(headline) > PlaceInDocs(VerdictKind::kInconclusive, true))
+      return "an undecided site that surely grows lost to " + std::string(VerdictName(headline.kind));
     if (is_all_clear && material && !is_open && site.verdict.kind != VerdictKind::kSteady &&
         site.verdict.kind != VerdictKind::kSpikeRecovered)
       return "an all-clear above something material that stays";
@@ -151,6 +162,10 @@ SiteFinding AnySite(Dice& dice) {
   const double growth = dice.Often(0.3) ? 0 : dice.Size(kMiB);
   const double half = growth * 2 * dice.Share();
   site.growth_bytes_per_step = {growth, Interval{growth - half, growth + half}};
+  const double over_run = growth * 3 * dice.Share();
+  const double half_over_run = over_run * 2 * dice.Share();
+  site.growth_over_run_bytes_per_step = {over_run,
+                                         Interval{over_run - half_over_run, over_run + half_over_run}};
   if (site.verdict.kind == VerdictKind::kSteady || dice.Often(0.1))
     site.verdict.detectable_bytes_per_step = dice.Size(kMiB / 10);
   if (site.verdict.kind == VerdictKind::kInconclusive) {
@@ -273,6 +288,56 @@ TEST(HonestyTest, AnUndecidedSiteThatGrowsFasterThanTheClaimForbidsTheAllClear) 
   const Verdict steady = run.Headline();
   EXPECT_EQ(steady.kind, VerdictKind::kSteady);
   EXPECT_THAT(steady.sentence, HasSubstr("A leak above 50.0 KiB/step would have been seen"));
+}
+
+// A trainer whose collator keeps its batches: 25 sampled records in 150 steps, below what was promised.
+TEST(HonestyTest, UndecidedGrowthBelowTheClaimIsTheHeadlineWhenItIsSure) {
+  OneSite run;
+  run.measured.facts.steps = 150;
+  run.sites[0].verdict.detectable_bytes_per_step = 24.8 * 1024;
+  SiteFinding& kept = run.sites[1];
+  kept.verdict.reason = Reason::kShapesNotSeparable;
+  kept.verdict.evidence.floor_bytes_per_step = 7.4 * 1024;
+  kept.retained_bytes = 1.7 * kMiB;
+  kept.growth_bytes_per_step = {14.4 * 1024, Interval{4.2 * 1024, 24.7 * 1024}};
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kInconclusive);
+  EXPECT_EQ(DecideHeadline(run.sites, run.measured).headline_site, 1u);
+  EXPECT_THAT(run.Headline().sentence, HasSubstr("14.4 KiB/step"));
+  kept.verdict.reason = Reason::kRecentStop;
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kSteady);
+}
+
+// Files that stay open: 14 records in 220 steps, too few in the last third of them.
+TEST(HonestyTest, GrowthThatIsSureOverTheRunAndGoesOnIsTheHeadline) {
+  OneSite run;
+  run.measured.facts.steps = 220;
+  SiteFinding& kept = run.sites[1];
+  kept.verdict.reason = Reason::kShapesNotSeparable;
+  kept.verdict.evidence.floor_bytes_per_step = 3.98 * 1024;
+  kept.growth_bytes_per_step = {4.52 * 1024, Interval{-0.82 * 1024, 9.86 * 1024}};
+  kept.growth_over_run_bytes_per_step = {4.2 * 1024, Interval{1.85 * 1024, 6.55 * 1024}};
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kInconclusive);
+  EXPECT_THAT(run.Headline().sentence, HasSubstr("4.20 KiB/step"));
+  kept.verdict.reason = Reason::kFewSamples;  // five records would say so, too
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kSteady);
+  kept.verdict.reason = Reason::kShapesNotSeparable;
+  kept.growth_over_run_bytes_per_step = {16 * 1024, Interval{10 * 1024, 22 * 1024}};  // and hardly lately
+  EXPECT_EQ(run.Headline().kind, VerdictKind::kSteady);
+}
+
+TEST(HonestyTest, AnAllClearNamesTheUndecidedSiteBelowIt) {
+  OneSite run;
+  run.sites[1].growth_bytes_per_step = {1024, Interval{-2048, 4096}};
+  EXPECT_EQ(FastestUndecided(run.sites), 1u);
+  Verdict steady = DecideHeadline(run.sites, run.measured).headline;
+  ASSERT_EQ(steady.kind, VerdictKind::kSteady);
+  steady.evidence.undecided_site = "train.py:3 in keep";
+  steady.evidence.undecided_bytes_per_step = 4096;
+  Explain({.steps = run.measured.facts.steps}, &steady);
+  EXPECT_THAT(steady.sentence,
+              HasSubstr("Whether train.py:3 in keep grows is undecided: by 4.00 KiB/step at most."));
+  run.sites[1].verdict.kind = VerdictKind::kSteady;
+  EXPECT_EQ(FastestUndecided(run.sites), std::nullopt);
 }
 
 TEST(HonestyTest, WithoutStepsGrowthThatWasSeenToTheEndIsHeadlinedBelowTwoPercent) {
