@@ -63,11 +63,13 @@ class Headline {
         return absl::StrCat("the allocator keeps ", Bytes(e_.slack_bytes),
                             " of an earlier peak; it does not grow");
       case VerdictKind::kSteady:
-        return absl::StrCat("nothing grows",
-                            v_.detectable_bytes_per_step
-                                ? absl::StrCat("; a leak of ", FormatBytes(*v_.detectable_bytes_per_step),
-                                               " a step would have been seen")
-                                : "");
+        if (!v_.detectable_bytes_per_step) return "nothing grows";
+        // Above a line of which it is not known whether it grows, only what was shown is said.
+        if (!e_.undecided_site.empty())
+          return absl::StrCat("nothing grows by more than ", FormatBytes(*v_.detectable_bytes_per_step),
+                              " a step");
+        return absl::StrCat("nothing grows; a leak of ", FormatBytes(*v_.detectable_bytes_per_step),
+                            " a step would have been seen");
     }
     return "";
   }

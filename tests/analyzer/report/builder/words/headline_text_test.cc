@@ -121,6 +121,8 @@ TEST(HeadlineTextTest, TheAllClearSaysWhatItWouldHaveSeen) {
   v.kind = VerdictKind::kSteady;
   v.detectable_bytes_per_step = 644 * 1024;
   EXPECT_EQ(HeadlineText(v, {}, ""), "Nothing grows; a leak of 644 KiB a step would have been seen");
+  v.evidence.undecided_site = "data.py:12";
+  EXPECT_EQ(HeadlineText(v, {}, ""), "Nothing grows by more than 644 KiB a step");
 }
 
 }  // namespace
