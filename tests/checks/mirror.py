@@ -140,7 +140,6 @@ ANALYZER = {
     "cli/attach/attach_run": ("tests/e2e/attach_test.py", "attaches to a program"),
     "cli/attach/attached_recording": ("tests/e2e/attach_test.py", "needs a program that was attached to"),
     "cli/attach/injector": ("tests/e2e/attach_test.py", "attaches to a program"),
-    "cli/attach/stopped_threads": ("tests/e2e/attach_test.py", "stops a program"),
     "cli/attach/suitability": ("tests/e2e/attach_test.py", "looks at programs of many kinds"),
     "cli/attach/target_process": ("tests/analyzer/cli/attach/import_words_test.cc", "read there from a program that runs"),
     "cli/command": ("tests/analyzer/cli/help_test.cc", DATA),

@@ -114,13 +114,16 @@ absl::StatusOr<std::string> FindAttachedTrace(const TargetProcess& target) {
     // Somebody may have removed the recording: the file is there for as long as it is mapped.
     const bool is_removed = absl::EndsWith(line.path, ".plt (deleted)");
     if ((!absl::EndsWith(line.path, ".plt") && !is_removed) || !seen.insert(line.path).second) continue;
-    std::string path = target.Proc("root") + line.path;
-    if (is_removed) path = target.Proc(absl::StrFormat("map_files/%x-%x", line.begin, line.end));
-    if (struct stat own, its; stat(line.path.c_str(), &own) == 0 && stat(path.c_str(), &its) == 0 &&
-                              own.st_ino == its.st_ino && own.st_dev == its.st_dev)
-      path = line.path;
+    // The kernel gives the path as we see the file, or, where we do not see it, as the program does.
     trace::FileHeader header;
-    if (!ReadHeader(path, &header) || header.process_start_ticks != target.StartTicks()) continue;
+    std::string path;
+    for (const std::string& place : {line.path, target.Proc("root") + line.path,
+                                     target.Proc(absl::StrFormat("map_files/%x-%x", line.begin, line.end))}) {
+      if (!ReadHeader(place, &header) || header.process_start_ticks != target.StartTicks()) continue;
+      path = place;
+      break;
+    }
+    if (path.empty()) continue;
     is_any = true;
     const auto state = static_cast<trace::AttachState>(header.attach_state);
     if (state == trace::AttachState::kAttached || state == trace::AttachState::kDetachWanted) return path;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,10 +22,22 @@ uint64_t NowNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+namespace {
+
+// A thread that ends is listed for a while longer, the first one of a process until the others end, too. The kernel
+// refuses such a thread with the error that it has for a lack of rights.
+bool HasEnded(pid_t thread) {
+  const std::string state = TargetProcess(thread).Status("State");
+  return state.empty() || state[0] == 'Z' || state[0] == 'X';
+}
+
+}  // namespace
+
 absl::Status StoppedThreads::Seize(pid_t thread) {
   if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
-    if (errno == ESRCH) return absl::OkStatus();  // it has ended
-    return absl::PermissionDeniedError(absl::StrCat("ptrace: ", strerror(errno)));
+    const int error = errno;
+    if (error == ESRCH || (error == EPERM && HasEnded(thread))) return absl::OkStatus();
+    return absl::PermissionDeniedError(absl::StrCat("ptrace: ", strerror(error)));
   }
   seized_.insert(thread);
   ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
