@@ -178,6 +178,9 @@ constinit RealFunctions g_real = {
     nullptr,
     nullptr,
     nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 // mallinfo2 came with glibc 2.33 and is found at run time, because a weak reference would still demand its version. Older
@@ -232,8 +235,11 @@ void ResolveRealFunctions() {
   Resolve("fexecve", &found.fexecve);
   Resolve("posix_spawn", &found.posix_spawn);
   Resolve("posix_spawnp", &found.posix_spawnp);
+  Resolve("wait", &found.wait);
+  Resolve("wait3", &found.wait3);
   Resolve("waitpid", &found.waitpid);
   Resolve("wait4", &found.wait4);
+  Resolve("waitid", &found.waitid);
   // All names are switched at once, so that no block comes from one allocator and goes to another because a
   // name was switched later.
   g_is_libc = found.malloc == __libc_malloc;

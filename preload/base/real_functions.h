@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -51,8 +52,11 @@ struct RealFunctions {
                      char* const*, char* const*);
   int (*posix_spawnp)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
                       char* const*, char* const*);
+  pid_t (*wait)(int*);
+  pid_t (*wait3)(int*, int, struct rusage*);
   pid_t (*waitpid)(pid_t, int*, int);
   pid_t (*wait4)(pid_t, int*, int, struct rusage*);
+  int (*waitid)(idtype_t, id_t, siginfo_t*, int);
 };
 extern RealFunctions g_real;
 

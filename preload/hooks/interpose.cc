@@ -136,12 +136,22 @@ PLATEAU_EXPORT void _exit(int status) { plateau::HookExit(status); }
 
 PLATEAU_EXPORT void _Exit(int status) { plateau::HookExit(status); }
 
+PLATEAU_EXPORT pid_t wait(int* status) { return plateau::HookWait(status); }
+
+PLATEAU_EXPORT pid_t wait3(int* status, int options, struct rusage* usage) noexcept {
+  return plateau::HookWait3(status, options, usage);
+}
+
 PLATEAU_EXPORT pid_t waitpid(pid_t pid, int* status, int options) {
   return plateau::HookWaitpid(pid, status, options);
 }
 
 PLATEAU_EXPORT pid_t wait4(pid_t pid, int* status, int options, struct rusage* usage) noexcept {
   return plateau::HookWait4(pid, status, options, usage);
+}
+
+PLATEAU_EXPORT int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {
+  return plateau::HookWaitid(type, id, info, options);
 }
 
 PLATEAU_EXPORT int prctl(int option, ...) {

@@ -10,6 +10,8 @@
 #include "preload/recorder/event.h"
 #include "preload/recorder/parts.h"
 
+extern "C" pid_t __wait(int* status);  // libc's, whoever else defines wait()
+
 namespace plateau {
 namespace {
 
@@ -101,25 +103,50 @@ void NoteEndedChild(pid_t child, int status) {
   errno = saved_errno;
 }
 
-}  // namespace
-
 // The program may not want the status; the kernel is asked for it all the same.
-pid_t HookWaitpid(pid_t pid, int* status, int options) {
-  ResolveIfNeeded();
+template <typename RealWait>
+pid_t WaitAndNote(int* status, const RealWait& real_wait) {
   int own_status = 0;
   int* const where = status != nullptr ? status : &own_status;
-  const pid_t child = g_real.waitpid(pid, where, options);
+  const pid_t child = real_wait(where);
   if (child > 0) NoteEndedChild(child, *where);
   return child;
 }
 
+}  // namespace
+
+pid_t HookWait(int* status) {
+  ResolveIfNeeded();
+  // The word is short: a function of that name in another library need not wait for children at all.
+  if (g_real.wait != __wait) return g_real.wait(status);
+  return WaitAndNote(status, [](int* where) { return g_real.wait(where); });
+}
+
+pid_t HookWait3(int* status, int options, struct rusage* usage) {
+  ResolveIfNeeded();
+  return WaitAndNote(status, [=](int* where) { return g_real.wait3(where, options, usage); });
+}
+
+pid_t HookWaitpid(pid_t pid, int* status, int options) {
+  ResolveIfNeeded();
+  return WaitAndNote(status, [=](int* where) { return g_real.waitpid(pid, where, options); });
+}
+
 pid_t HookWait4(pid_t pid, int* status, int options, struct rusage* usage) {
   ResolveIfNeeded();
-  int own_status = 0;
-  int* const where = status != nullptr ? status : &own_status;
-  const pid_t child = g_real.wait4(pid, where, options, usage);
-  if (child > 0) NoteEndedChild(child, *where);
-  return child;
+  return WaitAndNote(status, [=](int* where) { return g_real.wait4(pid, where, options, usage); });
+}
+
+// A child that is only looked at (WNOWAIT) is noted when somebody takes it. Without a child to tell of (WNOHANG) the pid is 0.
+int HookWaitid(idtype_t type, id_t id, siginfo_t* info, int options) {
+  ResolveIfNeeded();
+  siginfo_t own_info = {};
+  siginfo_t* const where = info != nullptr ? info : &own_info;
+  const int result = g_real.waitid(type, id, where, options);
+  if (result != 0 || (options & WNOWAIT) != 0) return result;
+  const bool by_signal = where->si_code == CLD_KILLED || where->si_code == CLD_DUMPED;
+  if (where->si_pid != 0 && by_signal) NoteEndedChild(where->si_pid, where->si_status & 0x7f);
+  return result;
 }
 
 namespace {

@@ -3,8 +3,10 @@
 #define PLATEAU_PRELOAD_HOOKS_PROCESS_HOOKS_H_
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 namespace plateau {
 
@@ -20,8 +22,11 @@ int HookDlclose(void* handle);
 
 // A child that a signal ended left no word itself: the process that waits for it learns which signal it was. So a job's
 // launcher says which rank was killed and which ones it stopped because of that.
+pid_t HookWait(int* status);
+pid_t HookWait3(int* status, int options, struct rusage* usage);
 pid_t HookWaitpid(pid_t pid, int* status, int options);
 pid_t HookWait4(pid_t pid, int* status, int options, struct rusage* usage);
+int HookWaitid(idtype_t type, id_t id, siginfo_t* info, int options);
 
 }  // namespace plateau
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "gmock/gmock.h"
@@ -183,7 +184,28 @@ TEST(WaitTest, WhoWaitsForAKilledChildIsToldTheSame) {
     EXPECT_GT(killed, 4u);
     EXPECT_LE(killed + trace.summary.dropped_events[static_cast<size_t>(trace::DropReason::kReentrant)],
               104u);
+    // The other ways to wait: once for each child that was taken, never for one that was looked at, stopped or over by itself.
+    std::multiset<std::string> noted;
+    for (const TracedEvent& event : trace.events) {
+      const trace::Record& record = event.record;
+      if (record.kind == trace::RecordKind::kInfo && record.info.key.starts_with("child:")) {
+        noted.emplace(record.info.value);
+      }
+    }
+    for (const char* signal : {"1", "2", "10", "12", "14", "13", "6"})
+      EXPECT_EQ(noted.count(signal), 1u) << signal;
+    for (const char* signal : {"0", "18", "19"}) EXPECT_EQ(noted.count(signal), 0u) << signal;
   }
+}
+
+TEST(WaitTest, AnotherLibrarysWaitIsLeftAlone) {
+  const std::string other = Program("other_wait.so");
+  const TracedRun plain =
+      RunTraced({Program("call_other_wait")}, {.preload = false, .preload_behind = other});
+  const TracedRun run = RunTraced({Program("call_other_wait")}, {.preload_behind = other});
+  EXPECT_EQ(plain.out, "1 42\n");
+  EXPECT_EQ(run.out, plain.out);
+  EXPECT_EQ(run.exit_code, 0);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // Waits for children that signals ended, in the ways that programs do: in a handler of SIGCHLD while the program allocates,
-// without asking for the status, in a thread that is cancelled meanwhile. Prints what it was told.
+// without asking for the status, by each function that waits, in a thread that is cancelled meanwhile. Prints what it was told.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +70,74 @@ static void WithoutStatus() {
   printf("nobody %d %d\n", static_cast<int>(nobody), errno);
 }
 
+// Each signal of these is to be noted once: 1, 2, 10, 12, 14, 13 and 6.
+static void InOtherWays() {
+  int status = 0;
+  struct rusage usage = {};
+  pid_t child = Child(SIGHUP);
+  printf("wait %d %d\n", wait(&status) == child, status);
+  child = Child(SIGINT);
+  printf("wait, no status %d\n", wait(nullptr) == child);
+  child = Child(SIGUSR1);
+  errno = 4711;
+  printf("wait3 %d %d", wait3(&status, 0, &usage) == child, status);
+  printf(" %d %d\n", usage.ru_maxrss > 0, errno);
+  child = Child(0);
+  status = 4711;
+  printf("wait3, nothing %d %d\n", static_cast<int>(wait3(&status, WNOHANG, nullptr)), status);
+  kill(child, SIGUSR2);
+  siginfo_t info = {};
+  int result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED);
+  printf("waitid %d %d %d %d %d\n", result, info.si_pid == child, info.si_code, info.si_status,
+         info.si_signo);
+  child = Child(SIGALRM);
+  result = waitid(P_ALL, 0, nullptr, WEXITED);
+  printf("waitid, no info %d\n", result);
+  errno = 0;
+  result = static_cast<int>(wait(nullptr));
+  printf("nobody %d %d\n", result, errno);
+  errno = 0;
+  result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED);
+  printf("waitid, nobody %d %d\n", result, errno);
+  errno = 0;
+  result = waitid(P_PID, static_cast<id_t>(getpid()), &info, 0);
+  printf("waitid, for nothing %d %d\n", result, errno);
+}
+
+// What is looked at, stopped or over by itself is no child that a signal ended.
+static void WithWaitid() {
+  siginfo_t info = {};
+  pid_t child = Child(0);
+  memset(&info, 0x55, sizeof info);
+  int result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG);
+  printf("waitid, nothing %d %d %d\n", result, info.si_pid, info.si_signo);
+  kill(child, SIGSTOP);
+  result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WSTOPPED);
+  printf("stopped %d %d %d\n", result, info.si_code == CLD_STOPPED, info.si_status);
+  kill(child, SIGCONT);
+  result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WCONTINUED);
+  printf("continued %d %d %d\n", result, info.si_code == CLD_CONTINUED, info.si_status);
+  kill(child, SIGPIPE);
+  for (int i = 0; i < 3; ++i) {
+    result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
+    printf("looked at %d %d %d\n", result, info.si_code == CLD_KILLED, info.si_status);
+  }
+  result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG);
+  printf("taken %d %d %d\n", result, info.si_code == CLD_KILLED, info.si_status);
+  child = fork();
+  if (child == 0) _exit(SIGKILL);
+  result = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED);
+  printf("exited %d %d %d\n", result, info.si_code == CLD_EXITED, info.si_status);
+  child = fork();
+  if (child == 0) {
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    abort();
+  }
+  result = waitid(P_PGID, static_cast<id_t>(getpgrp()), &info, WEXITED);
+  printf("aborted %d %d\n", result, info.si_status);
+}
+
 static pid_t waited_for;
 
 static void* Waitpid(void*) {
@@ -80,6 +149,22 @@ static void* Waitpid(void*) {
 static void* Wait4(void*) {
   int status = 0;
   wait4(waited_for, &status, 0, nullptr);
+  return nullptr;
+}
+
+static void* Wait(void*) {
+  wait(nullptr);
+  return nullptr;
+}
+
+static void* Wait3(void*) {
+  wait3(nullptr, 0, nullptr);
+  return nullptr;
+}
+
+static void* Waitid(void*) {
+  siginfo_t info = {};
+  waitid(P_PID, static_cast<id_t>(waited_for), &info, WEXITED);
   return nullptr;
 }
 
@@ -110,8 +195,13 @@ int main() {
   alarm(120);
   InHandler();
   WithoutStatus();
+  InOtherWays();
+  WithWaitid();
   Cancelled("waitpid", Waitpid);
   Cancelled("wait4", Wait4);
+  Cancelled("wait", Wait);
+  Cancelled("wait3", Wait3);
+  Cancelled("waitid", Waitid);
   InVforkChild();
   return 0;
 }
