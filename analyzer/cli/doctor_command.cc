@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/base/input_file.h"
 #include "analyzer/base/status_macros.h"
@@ -22,6 +23,7 @@
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/exit_code.h"
 #include "analyzer/cli/launch/launch.h"
+#include "analyzer/cli/launch/python_version.h"
 #include "analyzer/cli/launch/target.h"
 
 namespace plateau::cli {
@@ -72,12 +74,16 @@ Finding Libc(const std::string& shim) {
 }
 
 Finding Clock() {
+#if defined(__aarch64__)
+  return {Health::kGood, "clock", "the processor's counter runs at a constant rate"};
+#else
   const auto cpuinfo = ReadWholeFile("/proc/cpuinfo", 8 << 20);
   const bool is_invariant = cpuinfo.ok() && absl::StrContains(*cpuinfo, "constant_tsc") &&
                             absl::StrContains(*cpuinfo, "nonstop_tsc");
   return {is_invariant ? Health::kGood : Health::kLimited, "clock",
           is_invariant ? "the processor's time stamp counter runs at a constant rate"
                        : "no invariant time stamp counter: the system clock is used, which costs more"};
+#endif
 }
 
 Finding Disk() {
@@ -125,29 +131,22 @@ Finding SymbolFiles() {
                     : "no separate debug files; system libraries show function names without lines"};
 }
 
-constexpr int kOldestPython = 8, kNewestPython = 14;  // minor versions whose frames are recorded
-
-// What is known of an interpreter by the name of its file, "python3.11" behind all links.
+// What is known of an interpreter by the name of its file.
 Finding Python(const std::string& path) {
-  std::error_code error;
-  const std::string real = fs::canonical(path, error).filename().string();
-  if (!absl::StartsWith(real, "python3.")) {
-    return {Health::kGood, "Python", absl::StrCat(path, " (", real, "): version not known from its name")};
+  const PythonVersion version = VersionOfPython(path);
+  std::string what = absl::StrCat(path, " (", version.name, "): ");
+  if (!version.is_python) {
+    absl::StrAppend(&what, "version not known from its name");
+    return {Health::kGood, "Python", std::move(what)};
   }
-  const std::string version = real.substr(std::string_view("python3.").size());
-  int minor = -1;
-  const bool is_number = absl::SimpleAtoi(version, &minor);
-  const bool is_supported = is_number && minor >= kOldestPython && minor <= kNewestPython;
-  std::string what = absl::StrCat(path, " (", real, "): ");
-  if (is_supported) {
+  if (version.has_frames) {
     absl::StrAppend(&what, "frames and pymalloc are recorded");
-  } else if (absl::EndsWith(version, "t")) {
+  } else if (version.free_threaded) {
     absl::StrAppend(&what, "a free-threaded build: native frames are recorded, Python's are not");
   } else {
-    absl::StrAppend(&what, "frames are recorded for 3.", kOldestPython, " to 3.", kNewestPython,
-                    " only; native frames always");
+    absl::StrAppend(&what, "frames are recorded for ", PythonsWithFrames(), " only; native frames always");
   }
-  return {is_supported ? Health::kGood : Health::kLimited, "Python", std::move(what)};
+  return {version.has_frames ? Health::kGood : Health::kLimited, "Python", std::move(what)};
 }
 
 Finding PythonInPath() {
@@ -191,7 +190,11 @@ Finding Preload() {
 Finding Program(const std::string& program, const std::string& shim) {
   const Target target = LookAtTarget(program, shim);
   if (target.path.empty()) return {Health::kBad, program, "not found"};
-  if (!target.why_not.empty()) return {Health::kBad, program, target.why_not};
+  // A script is not recorded because of its interpreter, which is then named.
+  if (!target.why_not.empty()) {
+    return {Health::kBad, program,
+            std::string(absl::StripPrefix(target.why_not, absl::StrCat(program, " ")))};
+  }
   Finding finding{Health::kGood, program, "can be recorded"};
   if (!target.glibc.empty()) absl::StrAppend(&finding.detail, "; glibc ", target.glibc);
   if (absl::StrContains(fs::path(target.path).filename().string(), "python")) {

@@ -22,6 +22,7 @@
 #include "analyzer/cli/launch/directory_name.h"
 #include "analyzer/cli/launch/launch.h"
 #include "analyzer/cli/launch/memory_room.h"
+#include "analyzer/cli/launch/python_version.h"
 #include "analyzer/cli/launch/recorded_time.h"
 #include "analyzer/cli/launch/target.h"
 #include "analyzer/cli/load_report.h"
@@ -199,12 +200,22 @@ absl::StatusOr<Launch> PrepareLaunch(const Arguments& arguments, const std::stri
   return launch;
 }
 
+std::string PythonFrames(const Arguments& arguments, const Target& target) {
+  if (arguments.Has("no-python")) return "no Python frames (--no-python)";
+  const PythonVersion version = VersionOfPython(target.path);
+  if (!version.is_python || version.has_frames) return "Python frames";
+  return absl::StrCat("no Python frames (", version.name, "; recorded are those of ", PythonsWithFrames(),
+                      ")");
+}
+
 // What this run is asked to record. Which parts found their interpreter, torch or driver is known later: the
 // report has it under "Levels".
-std::string StartLine(const Arguments& arguments, const Launch& launch, const std::string& directory) {
+std::string StartLine(const Arguments& arguments, const Launch& launch, const Target& target,
+                      const std::string& directory) {
   std::error_code ignored;
   std::string line = absl::StrCat("recording in ", fs::proximate(directory, ignored).string(), ": ",
-                                  arguments.Has("exact") ? "exact" : "default", " mode, Python frames, ");
+                                  arguments.Has("exact") ? "exact" : "default", " mode, ",
+                                  PythonFrames(arguments, target), ", ");
   absl::StrAppend(&line, arguments.Has("no-steps") ? "no torch steps (--no-steps), " : "torch steps, ");
   const bool has_cuda = launch.preload.size() > 1;
   absl::StrAppend(&line, has_cuda                   ? "CUDA"
@@ -293,7 +304,7 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
   PLATEAU_ASSIGN_OR_RETURN(const std::string directory, MakeRecordingDirectory(arguments));
   PLATEAU_ASSIGN_OR_RETURN(Launch launch, PrepareLaunch(arguments, directory));
   if (target.why_not.empty() && !target.path.empty()) {
-    Say(arguments, StartLine(arguments, launch, directory));
+    Say(arguments, StartLine(arguments, launch, target, directory));
   }
   const bool is_guarded = !guarded.IsIdle();
   guarded.directory = directory;
@@ -315,7 +326,7 @@ absl::StatusOr<int> RunRun(const Arguments& arguments) {
   std::error_code error;
   if (fs::is_empty(directory, error)) {
     rmdir(directory.c_str());
-    Say(arguments, "nothing was recorded; `plateau doctor` says what can be");
+    if (target.why_not.empty()) Say(arguments, "nothing was recorded; `plateau doctor` says what can be");
     return ending.exit_code;
   }
   std::string words = ending.Words();

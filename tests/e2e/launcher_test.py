@@ -173,6 +173,24 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual(said.returncode, 1)
         self.assertRegex(said.stdout, r"bad +\S+/static: .*statically linked")
 
+    def test_program_of_another_processor_is_not_taken_for_a_script(self):
+        program = self.directory / "foreign"
+        foreign = bytearray(self.program.read_bytes())
+        foreign[18:20] = (22).to_bytes(2, "little")  # e_machine: S/390
+        program.write_bytes(bytes(foreign))
+        program.chmod(0o755)
+        done = run("run", "-o", self.directory / "foreign-rec", "--", program)
+        self.assertEqual(done.returncode, 126)
+        self.assertIn("built for another processor", done.stderr)
+        self.assertIn("Exec format error", done.stderr)
+        self.assertNotIn("not found", done.stderr)
+        self.assertRegex(run("doctor", program).stdout, r"bad +\S+/foreign: is built for another processor")
+        # A script without a first line of its own is still the shell's.
+        script = self.directory / "plain"
+        script.write_text("echo from a shell\n")
+        script.chmod(0o755)
+        self.assertEqual(run("run", "-q", "--no-report", "-o", self.directory / "plain-rec", "--", script).stdout, "from a shell\n")
+
     def test_doctor_looks_at_the_program_and_its_c_library(self):
         said = run("doctor", self.program, "/usr/bin/python3").stdout
         self.assertRegex(said, r"good +\S+/keeper: can be recorded; glibc 2\.\d+")
@@ -181,16 +199,40 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual(missing.returncode, 1)
         self.assertRegex(missing.stdout, r"bad +\S+/nowhere: not found")
 
-    def test_setuid_program_of_another_user_is_said_not_to_be_recorded(self):
+    def test_program_in_secure_mode_runs_and_is_said_not_to_be_recorded(self):
         if os.geteuid() != 0:
             self.skipTest("only root can make a program of another user")
-        program = self.directory / "setuid"
-        program.write_bytes(self.program.read_bytes())
-        os.chown(program, 65534, 65534)
-        program.chmod(0o4755)
-        done = run("run", "-o", self.directory / "setuid-rec", "--", program, "6")
-        self.assertEqual((done.returncode, done.stdout), (6, "output\n"))
-        self.assertIn("set-user-id", done.stderr)
+        program = self.directory / "privileged"
+        # owner, group, mode -> what is said of it; None: it is recorded
+        cases = {(65534, 65534, 0o4755): "set-user-id", (0, 65534, 0o2755): "set-group-id", (0, 0, 0o6755): None,
+                 (65534, 0, 0o2755): None, (0, 65534, 0o4755): None}
+        for (owner, group, mode), said in cases.items():
+            program.write_bytes(self.program.read_bytes())
+            os.chown(program, owner, group)
+            program.chmod(mode)
+            out = self.directory / "privileged-rec"
+            shutil.rmtree(out, ignore_errors=True)
+            done = run("run", "-o", out, "--", program, "6")
+            self.assertEqual((done.returncode, done.stdout), (6, "output\n"))
+            self.assertEqual(out.exists(), said is None, (owner, group, oct(mode), done.stderr))
+            if said is not None:
+                self.assertIn(said, done.stderr)
+                self.assertRegex(run("doctor", program).stdout, r"bad +\S+/privileged: .*" + said)
+        # The bits of a script say nothing: Linux ignores them.
+        script = self.directory / "script"
+        script.write_text("#!%s 6\n" % self.program)
+        os.chown(script, 65534, 65534)
+        script.chmod(0o6755)
+        self.assertIn("can be recorded", run("doctor", script).stdout)
+
+    def test_start_line_says_whether_python_frames_come(self):
+        python = self.directory / "python3.99"
+        python.write_bytes(self.program.read_bytes())
+        python.chmod(0o755)
+        done = run("run", "--no-report", "-o", self.directory / "new-python", "--", python, "0")
+        self.assertRegex(done.stderr, r"no Python frames \(python3\.99; recorded are those of 3\.8 to 3\.\d+\)")
+        done = run("run", "--no-report", "--no-python", "-o", self.directory / "no-python", "--", python, "0")
+        self.assertIn("no Python frames (--no-python)", done.stderr)
 
     def test_packing_loses_nothing(self):
         raw, _ = self.record("raw", options=("--exact", "--no-pack"))

@@ -1,5 +1,6 @@
 #include "analyzer/cli/launch/launch.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,7 +17,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/base/input_file.h"
 #include "analyzer/base/status_macros.h"
+#include "analyzer/cli/launch/target.h"
 
 namespace plateau::cli {
 namespace {
@@ -101,6 +104,18 @@ void SleepUntilEnd(pid_t child) {
   if (fd >= 0) close(fd);
 }
 
+// The file that is to be run when it is a program of the kernel's format, else "". What execvp() makes of one that the kernel
+// cannot run, such as another processor's, is a shell script.
+std::string ElfProgram(const std::string& program) {
+  const std::string path = FindProgram(program);
+  if (path.empty()) return "";
+  const absl::StatusOr<InputFile> file = InputFile::Open(path);
+  char magic[SELFMAG] = {};
+  const bool is_elf = file.ok() && file->Read(0, magic, sizeof(magic)).value_or(0) == sizeof(magic) &&
+                      std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+  return is_elf ? path : "";
+}
+
 }  // namespace
 
 std::string Ending::Words() const {
@@ -113,6 +128,7 @@ absl::StatusOr<Ending> RunProgram(const Launch& launch) {
   argv.push_back(nullptr);
   PreloadNames preload;
   for (const std::string& library : launch.preload) PLATEAU_RETURN_IF_ERROR(preload.Add(library));
+  const std::string elf = ElfProgram(launch.program[0]);
   int error_pipe[2];  // tells why exec failed; closed by exec
   if (pipe2(error_pipe, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
   SignalForwarding forwarding;
@@ -121,7 +137,11 @@ absl::StatusOr<Ending> RunProgram(const Launch& launch) {
   if (child == 0) {
     forwarding.Restore();
     SetEnvironment(launch, preload.Joined());
-    execvp(argv[0], argv.data());
+    if (elf.empty()) {
+      execvp(argv[0], argv.data());
+    } else {
+      execv(elf.c_str(), argv.data());
+    }
     const int error = errno;
     if (write(error_pipe[1], &error, sizeof(error)) != sizeof(error)) _exit(125);
     _exit(127);

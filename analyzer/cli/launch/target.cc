@@ -2,8 +2,11 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -138,6 +141,29 @@ std::string LoaderOf(const InputFile& file, const Elf64_Ehdr& header) {
   return "";
 }
 
+// Why the system runs this file in secure-execution mode, in which loaders ignore LD_PRELOAD; null: it does not. Scripts have no
+// say: Linux ignores these bits on them.
+const char* SecureMode(const std::string& path, const struct stat& info) {
+  const bool sets_user = (info.st_mode & S_ISUID) && info.st_uid != getuid();
+  const bool sets_group = (info.st_mode & S_ISGID) && (info.st_mode & S_IXGRP) && info.st_gid != getgid();
+  const bool has_capabilities =
+      getuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+  if (!sets_user && !sets_group && !has_capabilities) return nullptr;
+  struct statvfs place;
+  if (statvfs(path.c_str(), &place) == 0 && (place.f_flag & ST_NOSUID)) return nullptr;
+  if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return nullptr;
+  return sets_user    ? "runs as another user (set-user-id)"
+         : sets_group ? "runs as another group (set-group-id)"
+                      : "runs with capabilities of its file";
+}
+
+// The words for it; "" when there is nothing to say.
+std::string NotPreloaded(const std::string& path, const struct stat& info) {
+  const char* reason = SecureMode(path, info);
+  if (reason == nullptr) return "";
+  return absl::StrCat(path, " ", reason, ": the system ignores LD_PRELOAD, nothing can be recorded");
+}
+
 void JudgeElf(const InputFile& file, const Elf64_Ehdr& header, const std::string& shim, Target* target) {
   const std::string& path = target->path;
   if (header.e_ident[EI_CLASS] != ELFCLASS64) {
@@ -196,18 +222,16 @@ Target LookAtTarget(const std::string& program, const std::string& shim) {
     target.path = FindProgram(name);
     struct stat info;
     if (target.path.empty() || stat(target.path.c_str(), &info) != 0) return target;
-    if (info.st_mode & (S_ISUID | S_ISGID) && info.st_uid != geteuid()) {
-      target.why_not = absl::StrCat(
-          target.path,
-          " runs as another user (set-user-id): the system ignores LD_PRELOAD, nothing can be recorded");
+    const absl::StatusOr<InputFile> file = InputFile::Open(target.path);
+    if (!file.ok()) {  // it may be run without being read, as a script cannot
+      target.why_not = NotPreloaded(target.path, info);
       return target;
     }
-    const absl::StatusOr<InputFile> file = InputFile::Open(target.path);
-    if (!file.ok()) return target;
     Elf64_Ehdr header;
     const auto n = file->Read(0, &header, sizeof(header));
     if (n.ok() && *n >= sizeof(header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
-      JudgeElf(*file, header, shim, &target);
+      target.why_not = NotPreloaded(target.path, info);
+      if (target.why_not.empty()) JudgeElf(*file, header, shim, &target);
       return target;
     }
     name = InterpreterOf(*file);
