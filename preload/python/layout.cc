@@ -171,6 +171,29 @@ constexpr Layout kLayouts[] = {
      .text_ascii = 40,
      .text_compact = 56,
      .runtime_finalizing = 0},
+    {.minor = 15,
+     .position = Position::kPointer,
+     .root = FrameRoot::kThreadState,
+     .free_threaded = false,
+     .tstate_frame = 72,
+     .tstate_cframe = kNo,
+     .cframe_frame = kNo,
+     .cframe_previous = kNo,
+     .frame_previous = 8,
+     .frame_code = 0,
+     .frame_position = 56,
+     .frame_owner = 74,
+     .frame_is_entry = kNo,
+     .code_file = 112,
+     .code_name = 128,
+     .code_first_line = 68,
+     .code_line_table = 136,
+     .code_first_traceable = 192,
+     .code_version = 92,
+     .code_bytecode = 208,
+     .text_ascii = 40,
+     .text_compact = 56,
+     .runtime_finalizing = 0},
 };
 
 // PyMemberDef and the fields of PyTypeObject that matter, the same in all versions.
@@ -208,7 +231,12 @@ bool AgreesWithCodeType(const Layout& layout, const void* code_type) {
 }
 
 // _Py_DebugOffsets opens _PyRuntime from 3.13 on: a cookie, the version, then groups of 8-byte words. Where
-// the groups start differs between minor versions.
+// the groups start differs between minor versions; their first words do not.
+struct DebugGroups {
+  uint8_t minor;
+  uint8_t tstate, frame, code;  // words from the beginning
+};
+constexpr DebugGroups kDebugGroups[] = {{13, 19, 28, 34}, {14, 22, 31, 39}, {15, 22, 39, 47}};
 constexpr size_t kWordVersion = 1;
 constexpr size_t kWordFreeThreaded = 2;
 constexpr size_t kWordFinalizing = 4;
@@ -216,15 +244,18 @@ constexpr size_t kWordFinalizing = 4;
 bool HasDebugOffsets(const void* runtime) { return memcmp(runtime, "xdebugpy", 8) == 0; }
 
 bool AgreesWithDebugOffsets(const Layout& layout, const uint64_t* words) {
-  const bool is_13 = layout.minor == 13;
-  const uint64_t* tstate = words + (is_13 ? 19 : 22);
-  const uint64_t* frame = words + (is_13 ? 28 : 31);
-  const uint64_t* code = words + (is_13 ? 34 : 39);
-  return tstate[4] == layout.tstate_frame && frame[1] == layout.frame_previous &&
-         frame[2] == layout.frame_code && frame[3] == layout.frame_position &&
-         frame[5] == layout.frame_owner && code[1] == layout.code_file && code[3] == layout.code_name &&
-         code[4] == layout.code_line_table && code[5] == layout.code_first_line &&
-         code[9] == layout.code_bytecode;
+  for (const DebugGroups& groups : kDebugGroups) {
+    if (groups.minor != layout.minor) continue;
+    const uint64_t* tstate = words + groups.tstate;
+    const uint64_t* frame = words + groups.frame;
+    const uint64_t* code = words + groups.code;
+    return tstate[4] == layout.tstate_frame && frame[1] == layout.frame_previous &&
+           frame[2] == layout.frame_code && frame[3] == layout.frame_position &&
+           frame[5] == layout.frame_owner && code[1] == layout.code_file && code[3] == layout.code_name &&
+           code[4] == layout.code_line_table && code[5] == layout.code_first_line &&
+           code[9] == layout.code_bytecode;
+  }
+  return false;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where CPython 3.8 to 3.14 keeps what a frame walk reads, as byte offsets on 64-bit Linux.
+// Where CPython 3.8 to 3.15 keeps what a frame walk reads, as byte offsets on 64-bit Linux.
 //
 // A minor version has one layout. The table is never trusted alone: FindLayout() compares it with what the
 // interpreter says of itself, PyCode_Type.tp_members in every version and _Py_DebugOffsets from 3.13 on. Any

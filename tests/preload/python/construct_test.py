@@ -41,7 +41,7 @@ def compare(expected, captured):
     right = wrong = missing = 0
     for n, stack in expected.items():
         stack = [tuple(frame) for frame in stack]
-        seen = captured.get(int(n))
+        seen = probe_trace.of_request(captured, int(n))
         if not seen:
             missing += 1
             if missing < 5:

@@ -73,9 +73,31 @@ TEST(PythonLayoutTest, DebugOffsetsGiveTheFinalizingWord) {
   EXPECT_EQ(layout.runtime_finalizing, 608);
 }
 
+// 3.15 has the fields of 3.14 and describes them further behind.
+TEST(PythonLayoutTest, WordsOf315AreReadWhereItHasThem) {
+  FakeInterpreter13 fake;
+  fake.version_ = fake.runtime_[1] = 0x030f02f0;
+  fake.Put(32, uint64_t{208});
+  memset(fake.runtime_ + 19, 0, sizeof(fake.runtime_) - 19 * sizeof(uint64_t));
+  fake.runtime_[4] = 912;
+  fake.runtime_[22 + 4] = 72;
+  const uint64_t frame[] = {88, 8, 0, 56, 80, 74};
+  memcpy(fake.runtime_ + 39, frame, sizeof(frame));
+  const uint64_t code[] = {216, 112, 120, 128, 136, 68, 52, 96, 104, 208};
+  memcpy(fake.runtime_ + 47, code, sizeof(code));
+  Layout layout;
+  ASSERT_STREQ(FindLayout(fake.symbols(), &layout), nullptr);
+  EXPECT_EQ(layout.minor, 15);
+  EXPECT_EQ(layout.runtime_finalizing, 912);
+  // The same words are no description of 3.14.
+  fake.version_ = fake.runtime_[1] = 0x030e02f0;
+  EXPECT_STREQ(FindLayout(fake.symbols(), &layout),
+               "the debug offsets differ from the layout of this version");
+}
+
 TEST(PythonLayoutTest, UnknownMinorIsRefused) {
   FakeInterpreter fake;
-  for (unsigned long version : {0x030700f0ul, 0x030f00f0ul, 0x040000f0ul, 0x02070ff0ul}) {
+  for (unsigned long version : {0x030700f0ul, 0x031000f0ul, 0x040000f0ul, 0x02070ff0ul}) {
     fake.version_ = version;
     Layout layout;
     EXPECT_STREQ(FindLayout(fake.symbols(), &layout), "this version's frame layout is not known");

@@ -46,7 +46,7 @@ def check(python, mode, rounds, folder):
     right, wrong, missing = construct_test.compare(truth, merged.python_only())
     left = native = extra = 0
     for n in truth:
-        for stack in merged.stacks[int(n)]:
+        for stack in probe_trace.of_request(merged.stacks, int(n)):
             evals = sum(is_eval(frame) for frame in stack)
             native += sum(frame[0] == "native" for frame in stack)
             # A .cold part of the eval loop has no symbol of its own; an unmatched loop shows up as a full native stack.

@@ -5,6 +5,14 @@ analyzer's decoder independently.
 """
 
 
+BYTES_HEADER = 32  # from 3.15 on a bytearray keeps its bytes in a bytes object
+
+
+def of_request(stacks, size):
+    """The stacks of a malloc of `size` bytes, or of the bytearray that was meant by it."""
+    return stacks.get(size) or stacks.get(size + BYTES_HEADER)
+
+
 def _varint(table, i):
     value = shift = 0
     while True:

@@ -28,7 +28,7 @@ def expect(n, skip=1):
 
 
 def grab(n):
-    """A bytearray of n - 1 asks malloc for n bytes. Only for callers that expect this frame, too."""
+    """A bytearray of n - 1 asks malloc for n bytes (3.15: and a header). Only for callers that expect this frame, too."""
     return bytearray(n - 1)
 
 
