@@ -48,12 +48,20 @@ inside() {
 make_root() {  # SYSTEM ROOT
   [ -e "$2/etc/made-by-plateau" ] && return 0
   rm -rf "$2"
-  debootstrap --variant=minbase --include=ca-certificates "$1" "$2" > "$2.log" 2>&1 || return 1
+  local where=()
+  case "$1" in
+    focal | jammy) where=(http://archive.ubuntu.com/ubuntu) ;;
+    # A debootstrap that is older than this release makes it as it makes the one before.
+    noble) where=(http://archive.ubuntu.com/ubuntu /usr/share/debootstrap/scripts/jammy) ;;
+  esac
+  debootstrap --variant=minbase --include=ca-certificates "$1" "$2" "${where[@]}" > "$2.log" 2>&1 || return 1
   # Ubuntu has pip in another part of its archive than Python.
   case "$1" in focal | jammy | noble) sed -i 's/ main$/ main universe/' "$2/etc/apt/sources.list" ;; esac
   # A registry behind a certificate of one's own is trusted there as it is here.
   cp /etc/ssl/certs/ca-certificates.crt "$2/etc/ssl/certs/ca-certificates.crt"
   cp /etc/resolv.conf "$2/etc/resolv.conf" 2> /dev/null || true
+  # A mirror may lag behind the date until which its lists are valid.
+  echo 'Acquire::Check-Valid-Until "false";' > "$2/etc/apt/apt.conf.d/plateau"
   inside "$2" apt-get update -q >> "$2.log" 2>&1
   inside "$2" apt-get install -q -y --no-install-recommends python3 python3-pip >> "$2.log" 2>&1 || return 1
   touch "$2/etc/made-by-plateau"

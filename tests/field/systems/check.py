@@ -51,6 +51,17 @@ def pip(*arguments):
     return run(sys.executable, "-m", "pip", *arguments, *(["--break-system-packages"] if "--break-system-packages" in help_text else []))
 
 
+def known_to_pip(wheel):
+    """The wheel under a name that this system's pip knows: before 20.3 the tag manylinux_2_17 was called manylinux2014."""
+    version = run(sys.executable, "-m", "pip", "--version").split()[1]
+    if tuple(int(part) for part in version.split(".")[:2]) >= (20, 3):
+        return wheel
+    renamed = os.path.join(WORK, os.path.basename(wheel).replace("manylinux_2_17", "manylinux2014"))
+    shutil.copy(wheel, renamed)
+    print("pip %s gets the wheel as %s" % (version, os.path.basename(renamed)))
+    return renamed
+
+
 def apt(*packages):
     run("apt-get", "install", "-q", "-y", "--no-install-recommends", *packages)
 
@@ -64,12 +75,20 @@ def check_python():
     return "leak, `leak.py:%d`" % top["line"]
 
 
-def check_native():
+def built(name, source, *flags):
+    """A program of this folder: the one that was put there, or made by this system's compiler."""
+    there = os.path.join(HERE, "built", name)
+    if os.path.exists(there):
+        return there
+    program = os.path.join(WORK, name)
     apt("g++")
+    run("g++", "-g", "-O1", "-fno-inline", *flags, os.path.join(HERE, source), "-o", program, "-ldl", "-pthread")
+    return program
+
+
+def check_native():
     source = os.path.join(HERE, "native.cc")
-    program = os.path.join(WORK, "native")
-    run("g++", "-g", "-O1", "-fno-inline", source, "-o", program, "-ldl", "-pthread")
-    report = report_of("native", program)
+    report = report_of("native", built("native", "native.cc"))
     top = report["sites"][0]
     expect("verdict", report["verdict"], "leak")
     expect("site", (top["function"].split("(")[0], os.path.basename(top["file"]), top["line"]), ("Keep", "native.cc", line_of(source, "// THE LINE")))
@@ -78,9 +97,8 @@ def check_native():
 
 def check_threads():
     """Every recorded block has the whole path: from the thread's function through the opened library."""
-    plugin = os.path.join(WORK, "plugin.so")
-    run("g++", "-g", "-O1", "-fno-inline", "-fno-optimize-sibling-calls", "-shared", "-fPIC", os.path.join(HERE, "plugin.cc"), "-o", plugin)
-    report = report_of("threads", os.path.join(WORK, "native"), plugin)
+    plugin = built("plugin.so", "plugin.cc", "-fno-optimize-sibling-calls", "-shared", "-fPIC")
+    report = report_of("threads", built("native", "native.cc"), plugin)
     blocks = wrong = 0
     wanted = ["Innermost", "Middle", "PluginWork", "ThreadMain"]
     for site in report["sites"]:
@@ -156,6 +174,7 @@ def main():
     os.makedirs(WORK)
     wheel = glob.glob(os.path.join(HERE, "*.whl"))[0]
     has_compiler = any(shutil.which(name) for name in ("gcc", "cc", "g++"))
+    wheel = known_to_pip(wheel)
     started = time.monotonic()
     pip("install", "--quiet", "--force-reinstall", "--no-index", wheel)
     python_row = check_python()
