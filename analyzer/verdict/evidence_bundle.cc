@@ -111,4 +111,9 @@ double EvidenceBundle::RetainedInSteps() const {
   return sum;
 }
 
+bool EvidenceBundle::IsNamedByHeadline(const SiteEvidence& site) const {
+  return process.headline_site && &sites[*process.headline_site] == &site &&
+         GrowsWithoutEnd(process.headline.kind);
+}
+
 }  // namespace plateau::verdict

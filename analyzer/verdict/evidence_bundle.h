@@ -122,6 +122,9 @@ struct EvidenceBundle {
   double Material() const;
   // What all sites together keep of what was born during the steps.
   double RetainedInSteps() const;
+  // True of the site whose endless growth is the headline. It matters however little it keeps itself: its blocks
+  // may hold the heap open.
+  bool IsNamedByHeadline(const SiteEvidence& site) const;
 };
 
 // True when a word of `text`, whatever its case, begins with `lower_word`.

@@ -55,19 +55,22 @@ Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who
         name, "the verdict is open, and no call site explains what grows: " + e.process.headline.why);
   }
   double kept = 0, undecided = 0;
+  bool is_named = false;
   const SiteEvidence* largest = nullptr;
   for (const SiteEvidence& site : e.sites) {
     if (!site.Keeps() || !belongs(site)) continue;  // in this order: names take long to look through
     kept += site.retained_bytes;
+    is_named = is_named || e.IsNamedByHeadline(site);
     if (site.verdict.kind == VerdictKind::kInconclusive) undecided += site.retained_bytes;
     if (largest == nullptr || site.retained_bytes > largest->retained_bytes) largest = &site;
   }
   const double all = e.RetainedInSteps();
-  if (largest != nullptr && kept >= e.Material()) {
+  if (largest != nullptr && (kept >= e.Material() || is_named)) {
     std::string text = std::string(who) + " keep " + BytesText(kept);
     if (all > 0) text += ", " + Percent(kept / all) + " of what the steps left behind";
     text += "; most of it at " + SiteText(*largest) + " (" + std::string(VerdictName(largest->verdict.kind)) +
             ")";
+    if (kept < e.Material()) text += "; that is little, but the headline is about it";
     return Supported(name, kept, text);
   }
   if (IsOpen(e) && undecided > 0) {

@@ -37,7 +37,7 @@ Match Of(double bytes, std::string evidence, std::optional<size_t> site = std::n
 }
 
 // The site with the most bytes among those that pass; bytes are what it retains, or its peak when nothing
-// stays.
+// stays. The line that the headline names needs no `at_least`.
 Match LargestSite(const EvidenceBundle& e, double at_least, const SiteTest& test) {
   std::optional<size_t> best;
   double best_bytes = 0;
@@ -46,7 +46,8 @@ Match LargestSite(const EvidenceBundle& e, double at_least, const SiteTest& test
     const double bytes =
         s.Keeps() ? s.retained_bytes : std::max(s.peak_bytes, s.verdict.evidence.spike_bytes.value_or(0));
     // What importing a module keeps says nothing about what the program does with it.
-    if (bytes < at_least || bytes <= best_bytes || s.info.is_import || !test(s)) continue;
+    const bool matters = bytes >= at_least || e.IsNamedByHeadline(s);
+    if (!matters || bytes <= best_bytes || s.info.is_import || !test(s)) continue;
     best = i;
     best_bytes = bytes;
   }
@@ -197,8 +198,10 @@ Match HighWaterMark(const EvidenceBundle& e) {
 }
 
 Match KeptGraph(const EvidenceBundle& e) {
-  return LargestSite(e, kSmallKeeper * e.Material(), [](const SiteEvidence& s) {
-    return s.IsKeptGraph() && s.verdict.evidence.objects_per_step.value_or(0) >= kOneInEachStep;
+  return LargestSite(e, kSmallKeeper * e.Material(), [&e](const SiteEvidence& s) {
+    // How many objects a step leaves is not known of an undecided site, which the headline may name all the same.
+    const bool in_each_step = s.verdict.evidence.objects_per_step.value_or(0) >= kOneInEachStep;
+    return s.IsKeptGraph() && (in_each_step || e.IsNamedByHeadline(s));
   });
 }
 

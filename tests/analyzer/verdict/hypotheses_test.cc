@@ -61,6 +61,27 @@ TEST_F(HypothesesTest, ForwardResultsThatStayAreAKeptGraph) {
   EXPECT_TRUE(analysis.patterns.front().explains_headline);
 }
 
+// Nodes of a graph are small, and what was freed between them cannot be given back: the line that makes them is the
+// headline, so its cause is not ruled out because the nodes themselves are few bytes.
+TEST_F(HypothesesTest, AGraphWhoseNodesHoldTheHeapOpenIsNotRuledOut) {
+  run.epoch_steps = 0;
+  run.input.run.has_no_pass = true;
+  const size_t site = run.AddSite({.name = "train.py:8",
+                                   .frames = {"Linear.forward linear.py", "Module._call_impl module.py"},
+                                   .operators = {"addmm"}});
+  for (int64_t step = 1; step <= kSteps; ++step) {
+    for (int i = 0; i < 4; ++i) run.Keep(site, step, 4 * 1024);
+  }
+  run.allocator_slack = [](int64_t step) { return static_cast<double>(step) * 2 * kMiB; };
+  const Hypothesis& graph = Find("autograd graph kept");
+  EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kUnboundedGrowth);
+  EXPECT_EQ(analysis.process.headline_site, site);
+  EXPECT_EQ(graph.result, HypothesisResult::kSupported);
+  EXPECT_THAT(graph.evidence, HasSubstr("the headline is about it"));
+  ASSERT_FALSE(analysis.patterns.empty());
+  EXPECT_STREQ(analysis.patterns.front().pattern->id, "K06");
+}
+
 TEST_F(HypothesesTest, AdviceForTheLeakComesBeforeAdviceForALargerGap) {
   Leak({.name = "train.py:26", .frames = {"ReLU.forward activation.py"}, .operators = {"relu"}},
        BirthPhase::kForward);
