@@ -300,13 +300,16 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
   return analysis;
 }
 
+double KeptBytes(const ProcessVerdict& verdict) {
+  // An all-clear says how much stays: little beside the process, which has a framework in memory.
+  if (verdict.headline.kind == VerdictKind::kSteady)
+    return verdict.headline.evidence.retained_bytes.value_or(0);
+  const bool keeps = RemainsKept(verdict.headline.kind) && !verdict.components.empty();
+  return keeps ? verdict.components.front().bytes : 0;
+}
+
 double KeptByWorker(const ProcessWeight& process) {
-  if (!process.is_worker || process.steps <= 0) return 0;
-  const Verdict& headline = process.verdict->headline;
-  // An all-clear says how much stays: little beside the worker, which has a framework in memory.
-  if (headline.kind == VerdictKind::kSteady) return headline.evidence.retained_bytes.value_or(0);
-  const bool keeps = RemainsKept(headline.kind) && !process.verdict->components.empty();
-  return keeps ? process.verdict->components.front().bytes : 0;
+  return process.is_worker && process.steps > 0 ? KeptBytes(*process.verdict) : 0;
 }
 
 bool IsWorthNaming(double kept_bytes) { return kept_bytes >= kWorthNamingBytes; }
@@ -339,7 +342,11 @@ size_t HeadlineProcess(const std::vector<ProcessWeight>& processes) {
     const bool grows = GrowsWithoutEnd(headline.kind);
     // Of a worker, what may be a leak counts as well: an all-clear above it would be false.
     if (p.steps > 0) {
-      return grows || IsUndecidedGrowth(headline) || is_large || (workers_keep_much && KeptByWorker(p) > 0);
+      const double kept = KeptByWorker(p);
+      const bool ends_like_others =
+          headline.kind == VerdictKind::kInconclusive && kept * kLikePredecessor <= p.predecessor_kept_bytes;
+      if (ends_like_others && p.predecessor_kept_bytes > 0) return false;
+      return grows || IsUndecidedGrowth(headline) || is_large || (workers_keep_much && kept > 0);
     }
     return grows && is_large;
   };

@@ -102,7 +102,12 @@ struct ProcessWeight {
   double begin_seconds = 0;  // when it was recorded; both 0: not known
   double end_seconds = 0;
   bool was_replaced = false;  // by another program, which exec gave its process
+  // The most that a worker of the same process kept which had ended before this one began: 0 without one.
+  double predecessor_kept_bytes = 0;
 };
+
+// What a process has kept by its verdict.
+double KeptBytes(const ProcessVerdict& verdict);
 
 // What a worker that still serves the training has kept and keeps: a cache, what its warm-up left.
 double KeptByWorker(const ProcessWeight& process);
@@ -112,7 +117,8 @@ bool IsWorthNaming(double kept_bytes);
 // Which of several processes of a recording has the verdict to headline: the most severe of those that train;
 // a process that does not train counts only when none does, or when it grows without bound and is not small.
 // A worker of the training counts when it grows without bound, is not small, or keeps something and all workers together
-// keep a material share of what the largest process holds. What ended well before the recording did has nothing to
+// keep a material share of what the largest process holds; but not one of workers that are started anew, epoch by epoch,
+// while it is undecided and keeps no more than one before it took with it when it ended. What ended well before the recording did has nothing to
 // say of it when it does not train: beside a training always, else when it was there for less than half of the time (a
 // compiler, a shell); what a program was before exec never has. Among equals the one with more
 // steps, then the larger one, then the earlier one.

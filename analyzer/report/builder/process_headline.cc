@@ -83,6 +83,18 @@ verdict::ProcessWeight WeightOf(const ProcessHeadline& headline) {
   return {&headline.verdict, steps, headline.peak_bytes, headline.is_worker};
 }
 
+// What the workers of the same process that ended before `worker` began had kept, the one that had most.
+double KeptByPredecessor(const std::vector<ProcessHeadline>& headlines, const ProcessHeadline& worker) {
+  double most = 0;
+  for (const ProcessHeadline& other : headlines) {
+    const bool came_before = other.is_worker && worker.is_worker &&
+                             other.header.parent_pid == worker.header.parent_pid &&
+                             other.end_seconds < worker.begin_seconds;
+    if (came_before) most = std::max(most, verdict::KeptBytes(other.verdict));
+  }
+  return most;
+}
+
 }  // namespace
 
 size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines) {
@@ -91,6 +103,7 @@ size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines) {
     verdict::ProcessWeight weight = WeightOf(candidate);
     weight.begin_seconds = candidate.begin_seconds;
     weight.end_seconds = candidate.end_seconds;
+    weight.predecessor_kept_bytes = KeptByPredecessor(headlines, candidate);
     weight.was_replaced = absl::c_any_of(headlines, [&candidate](const ProcessHeadline& other) {
       return other.header.pid == candidate.header.pid && other.begin_seconds > candidate.begin_seconds;
     });
@@ -117,13 +130,14 @@ std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t ch
 
 void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessHeadline* chosen) {
   if (chosen->is_worker || !verdict::IsAllClear(chosen->verdict.headline.kind)) return;
-  double kept = 0, most = 0;
+  double kept = 0, most = 0, taken = 0;
   int workers = 0;
   const ProcessHeadline* largest = nullptr;
   for (const ProcessHeadline& headline : headlines) {
     const double bytes = verdict::KeptByWorker(WeightOf(headline));
     if (bytes <= 0) continue;
     kept += bytes;
+    taken = std::max(taken, KeptByPredecessor(headlines, headline));
     ++workers;
     if (bytes > most) {
       most = bytes;
@@ -141,7 +155,12 @@ void NameWhatWorkersKeep(const std::vector<ProcessHeadline>& headlines, ProcessH
     std::replace(kind.begin(), kind.end(), '_', ' ');
     absl::StrAppend(&text, ", most of it at ", largest->site, " (", kind, ")");
   }
-  AddSentence(absl::StrCat(text, "."), &chosen->words);
+  absl::StrAppend(&text, ".");
+  if (taken > 0) {
+    absl::StrAppend(&text, " A worker before ", workers == 1 ? "it" : "them", " kept up to ",
+                    verdict::BytesText(taken), " and gave it back when it ended.");
+  }
+  AddSentence(text, &chosen->words);
 }
 
 void AddSentence(absl::string_view text, Verdict* words) {

@@ -211,6 +211,8 @@ inline constexpr size_t kMinCountSamples =
 inline constexpr double kPileRise = 12;  // threads: pools are smaller, or filled once ...
 inline constexpr double kPileLastThird =
     0.5;  // ... so that the last third of the run has not this share of the rate
+inline constexpr double kLikePredecessor =
+    0.8;  // of what a worker keeps: with so much the one before it ended, and the system has it back
 inline constexpr double kLargeProcess = 0.1;   // of the largest process: it may have the headline
 inline constexpr double kLivedToTheEnd = 0.9;  // of the recording's time ...
 inline constexpr double kLivedLong = 0.5;  // ... of which a process that has ended before counts with so much

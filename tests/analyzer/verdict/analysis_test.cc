@@ -299,6 +299,22 @@ TEST(AnalysisTest, MostSevereProcessIsTheHeadline) {
   EXPECT_EQ(HeadlineProcess({{&steady, 100, 1e9}, {&undecided, 100, 5e8, true}}), 1u);
 }
 
+TEST(AnalysisTest, AWorkerThatIsStartedAnewEachEpochIsNotTheHeadlineWhileItKeepsWhatOthersTookWithThem) {
+  ProcessVerdict steady, undecided;
+  steady.headline.kind = VerdictKind::kSteady;
+  undecided.headline.kind = VerdictKind::kInconclusive;
+  undecided.components.push_back({.kind = VerdictKind::kInconclusive, .bytes = 1000});
+  ProcessWeight worker{&undecided, 100, 5e8, true};
+  const ProcessWeight trainer{&steady, 100, 1e9};
+  EXPECT_EQ(HeadlineProcess({trainer, worker}), 1u);
+  worker.predecessor_kept_bytes = 500;  // the first pass of a longer epoch, or another loader's workers
+  EXPECT_EQ(HeadlineProcess({trainer, worker}), 1u);
+  worker.predecessor_kept_bytes = 950;
+  EXPECT_EQ(HeadlineProcess({trainer, worker}), 0u);
+  undecided.headline.kind = VerdictKind::kLeak;  // decided growth is told whatever comes after it
+  EXPECT_EQ(HeadlineProcess({trainer, worker}), 1u);
+}
+
 TEST(AnalysisTest, WhatImportsTookIsNoCause) {
   const auto analyse = [](bool is_import) {
     Scenario run(200);

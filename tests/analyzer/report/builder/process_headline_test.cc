@@ -34,6 +34,26 @@ TEST(ProcessHeadlineTest, AnAllClearNamesWhatTheWorkersKeep) {
             "Its 2 workers keep 2.00 MiB, most of it at data.py:7 in load (cache fill).");
 }
 
+TEST(ProcessHeadlineTest, WhatWorkersOfAnEarlierEpochKeptIsSaidToBeGone) {
+  std::vector<ProcessHeadline> job = {Of(400), Of(400, true), Of(400, true)};
+  job[0].verdict.headline.kind = verdict::VerdictKind::kSteady;
+  for (int worker : {1, 2}) {
+    job[worker].header.parent_pid = 7;
+    job[worker].verdict.headline.kind = verdict::VerdictKind::kInconclusive;
+    job[worker].verdict.components.push_back(
+        {.kind = verdict::VerdictKind::kInconclusive, .bytes = worker * double{1 << 20}});
+    job[worker].site = "data.py:7 in load";
+  }
+  job[1].ended_before_parent = true;
+  job[1].end_seconds = 2;
+  job[2].begin_seconds = 3;
+  job[2].end_seconds = 5;
+  NameWhatWorkersKeep(job, &job[0]);
+  EXPECT_EQ(job[0].words.sentence,
+            "A worker keeps 2.00 MiB, most of it at data.py:7 in load (inconclusive). "
+            "A worker before it kept up to 1.00 MiB and gave it back when it ended.");
+}
+
 // A worker that has a framework in memory is steady all the same, and what it keeps may be much for the job.
 TEST(ProcessHeadlineTest, AnAllClearNamesWhatSteadyWorkersKeepToo) {
   std::vector<ProcessHeadline> job = {Of(400), Of(400, true), Of(400, true)};
