@@ -217,6 +217,7 @@ ANALYZER = {
     "series/clock/data_passes": (CLOCK, INNER),
     "series/clock/loops/function_paths": ("tests/analyzer/series/clock/work_clock_test.cc", INNER),
     "series/clock/loops/loop_choice": ("tests/analyzer/series/clock/loops/loop_finder_test.cc", INNER),
+    "series/clock/loader_pass": ("tests/analyzer/series/clock/passes_by_loader_test.cc", INNER),
     "series/clock/loop_events": (CLOCK, INNER),
     "series/clock/mark_log": (CLOCK, INNER),
     "series/process_series": ("tests/analyzer/verdict/analysis_test.cc", DATA),
