@@ -63,6 +63,17 @@ bool IsOneOf(absl::string_view text, std::initializer_list<absl::string_view> pa
   return absl::c_any_of(parts, [text](absl::string_view part) { return absl::StrContains(text, part); });
 }
 
+bool IsInstalled(absl::string_view file) {
+  return IsOneOf(file, {"/site-packages/", "/dist-packages/", "/lib/python3", "<frozen "});
+}
+
+// Whether the function of a place is of a program's own files. Native functions all are.
+bool IsUsers(const replay::Definitions& definitions, const series::Place& place) {
+  if (place.location >= definitions.locations.size()) return false;
+  const replay::Location& where = definitions.locations[place.location];
+  return where.kind != replay::Location::Kind::kPython || !IsInstalled(definitions.codes[where.owner].file);
+}
+
 // A loop's line, and whose it is.
 series::LoopName NameOfLoop(const replay::Definitions& definitions, FrameNames* names,
                             const series::LoopPlaces& places, const series::Loop& loop) {
@@ -83,7 +94,7 @@ series::LoopName NameOfLoop(const replay::Definitions& definitions, FrameNames* 
   } else {
     name.line = absl::StrCat(Basename(code.file), ":", code.first_line, " (calls of ", code.name, ")");
   }
-  name.is_users = !IsOneOf(code.file, {"/site-packages/", "/dist-packages/", "/lib/python3", "<frozen "});
+  name.is_users = !IsInstalled(code.file);
   name.is_schedule = loop.code != 0 && series::IsScheduleFile(code.file);
   return name;
 }
@@ -130,6 +141,7 @@ series::WorkClock WorkClockOf(const ProcessTrace& trace, FrameNames* names, int 
   options.name_of = [&](const series::LoopPlaces& places, const series::Loop& loop) {
     return NameOfLoop(definitions, names, places, loop);
   };
+  options.is_users = [&definitions](const series::Place& place) { return IsUsers(definitions, place); };
   return series::FindWorkClock(*trace.reader, definitions, end, options);
 }
 

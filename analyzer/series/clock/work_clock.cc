@@ -115,7 +115,7 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
     return FindWorkClock(reader, definitions, {end.trace_end, std::nullopt, end.was_killed}, options);
   std::optional<ChosenLoop> loop;
   if (allocations.loops())
-    loop = ChooseLoop(*allocations.loops(), {options.exact_from_bytes, options.name_of});
+    loop = ChooseLoop(*allocations.loops(), {options.exact_from_bytes, options.name_of, options.is_users});
   WorkEnd last = end;
   last.short_while = static_cast<uint64_t>(options.ticks_per_second);
   if (loop) last.loop_end = allocations.loops()->TimeOf(loop->end);

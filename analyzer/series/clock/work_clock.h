@@ -26,6 +26,7 @@ struct WorkClockOptions {
   uint64_t exact_from_bytes = 0;                 // a block of this size or more is always recorded
   LoopPlaces::FunctionOf function_of;            // without it native code has no loops
   decltype(LoopChoiceOptions::name_of) name_of;  // without it no loops are looked for
+  decltype(LoopChoiceOptions::is_users) is_users;
 };
 
 WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definitions& definitions,

@@ -63,6 +63,7 @@ uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const Wo
   constexpr double kHardlyAnything = 0.02;  // of the work follows its return
   constexpr double kShortWhile = 0.3;       // of the window's time passes after it
   constexpr uint64_t kFewRecords = 200;     // say nothing about where the work is done
+  constexpr int64_t kFewFrees = 30;         // with nothing behind them: no loop goes on
   if (end.was_killed && !end.exit_time) return end.trace_end;
   // What is beneath a path, its own work included.
   std::vector<PathWork> beneath(paths.size());
@@ -81,10 +82,10 @@ uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const Wo
   }
   uint64_t chosen = end.exit_time.value_or(end.trace_end);
   uint32_t path = 0;
-  if (beneath.empty() || beneath[0].records < kFewRecords) return chosen;
-  const bool ends_in_frees =
-      frees_at_the_end_ >= static_cast<int64_t>(kFewRecords) && frees_at_the_end_ >= live_records_;
+  if (beneath.empty()) return chosen;
+  const bool ends_in_frees = frees_at_the_end_ >= kFewFrees && frees_at_the_end_ >= live_records_;
   if (ends_in_frees && heaviest[0] == 0) return last_alloc_;
+  if (beneath[0].records < kFewRecords) return chosen;
   if (!end.exit_time && heaviest[0] != 0) {
     path = heaviest[0];
     chosen = beneath[path].last_tsc;
@@ -104,8 +105,7 @@ uint64_t WorkLog::EndOfWork(const FunctionPaths& paths, uint64_t begin, const Wo
   }
   // The same of the loop. A native program that does not free what it held has no end that would hide it: what
   // its last round still does counts.
-  const bool takes_itself_down =
-      end.exit_time.has_value() || frees_at_the_end_ >= static_cast<int64_t>(kFewRecords);
+  const bool takes_itself_down = end.exit_time.has_value() || frees_at_the_end_ >= kFewFrees;
   const bool ends_with_loop = takes_itself_down && end.loop_end > begin && end.loop_end < chosen &&
                               chosen - end.loop_end <= short_while &&
                               counted_at_end - PointAt(end.loop_end).counted <= kHardlyAnything * whole;

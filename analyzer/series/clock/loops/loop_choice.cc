@@ -41,12 +41,16 @@ class Chooser {
   void FindCandidates() {
     std::vector<uint64_t> inside(places_.loops().size());
     std::vector<uint32_t> last(places_.loops().size());
+    std::vector<uint64_t> users(
+        places_.loops().size());  // of those inside, in code of the user's or called by it
     const auto& at_place = finder_.at_place();
+    FindUsers();
     for (uint32_t place = 1; place < std::min(places_.size(), at_place.size()); ++place) {
       if (at_place[place].events == 0) continue;
       places_.ForEachLoopAround(place, [&](uint32_t loop, uint32_t) {
         inside[loop] += at_place[place].events;
         last[loop] = std::max(last[loop], at_place[place].last);
+        if (is_users_[place]) users[loop] += at_place[place].events;
         return true;
       });
     }
@@ -55,6 +59,7 @@ class Chooser {
       const Loop& one = places_.loops()[loop];
       const Events* rounds = loop < finder_.rounds().size() ? &finder_.rounds()[loop].events : nullptr;
       if (rounds == nullptr || (rounds->empty() && !anchors_.contains(loop))) continue;
+      if (!IsOfProgram(users[loop], inside[loop])) continue;
       const uint64_t length = one.code == 0 ? UINT64_MAX : uint64_t{one.span.tail} - one.span.head;
       Add({loop, one.place, one.depth, length, rounds, last[loop], 0, 0}, static_cast<double>(inside[loop]));
     }
@@ -64,11 +69,30 @@ class Chooser {
     });
   }
 
+  // Places in functions of the user's, or beneath one.
+  void FindUsers() {
+    is_users_.assign(places_.size(), options_.is_users == nullptr);
+    if (options_.is_users == nullptr) return;
+    bool has_users = false;
+    for (uint32_t place = 1; place < places_.size(); ++place) {  // parents come first
+      is_users_[place] = is_users_[places_[place].parent] || options_.is_users(places_[place]);
+      has_users |= is_users_[place];
+    }
+    if (!has_users) is_users_.assign(places_.size(), true);  // all of the program is installed
+  }
+
+  // A loop called by user's code has nothing but such events inside; one that holds user's code has some.
+  static bool IsOfProgram(uint64_t users, uint64_t inside) {
+    constexpr uint64_t kOneOf = 20;
+    return users > 0 && users * kOneOf >= inside;
+  }
+
   void AddThreads() {
     const auto& at_place = finder_.at_place();
     for (const auto& [path, threads] : finder_.threads()) {
       if (threads.begins.events.size() < kFewestRounds) continue;
       uint64_t inside = 0;
+      uint64_t users = 0;
       uint32_t last = 0;
       for (uint32_t place = 1; place < std::min(places_.size(), at_place.size()); ++place) {
         bool is_inside = false;
@@ -77,8 +101,10 @@ class Chooser {
         }
         if (!is_inside) continue;
         inside += at_place[place].events;
+        if (is_users_[place]) users += at_place[place].events;
         last = std::max(last, at_place[place].last);
       }
+      if (!IsOfProgram(users, inside)) continue;
       Add({0, threads.place, 0, 0, &threads.begins.events, last, 0, 0}, static_cast<double>(inside));
     }
   }
@@ -276,10 +302,11 @@ class Chooser {
     return {begins, false};
   }
 
-  // Not if some of its blocks were, or may be, too small for that.
+  // Not if some of its blocks were, or may be, too small for that: its sizes end further above the border than they are apart.
   bool IsAlwaysRecorded(const LoopFinder::Anchor& anchor) const {
     if (anchor.is_sampled || anchor.ticks.events.empty()) return false;
-    return anchor.least_bytes == anchor.most_bytes || anchor.least_bytes >= 2 * options_.exact_from_bytes;
+    const uint64_t least = anchor.least_bytes, border = options_.exact_from_bytes;
+    return least >= 2 * border || (least >= border && least - border >= anchor.most_bytes - least);
   }
 
   bool IsInside(const Candidate& inner, const Candidate& outer) const {
@@ -346,6 +373,7 @@ class Chooser {
   const LoopFinder& finder_;
   const LoopChoiceOptions& options_;
   const LoopPlaces& places_;
+  std::vector<bool> is_users_;  // by place: in code of the user's, or called by it
   std::vector<Candidate> candidates_;
   absl::flat_hash_map<uint32_t, std::vector<const Events*>> anchors_;  // by loop
   absl::flat_hash_map<const Events*, uint32_t> innermost_;             // loop around a stack

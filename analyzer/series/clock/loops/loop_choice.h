@@ -8,6 +8,10 @@
 // and the events of that stack are the rounds, if another such stack agrees or what was seen of the rounds does. Else
 // the loop is thinned: it went round, nobody knows how often.
 //
+// Whose: a loop of a library is the program's where user's code called it (it serves that code), or where user's code runs
+// inside it (it holds that code). A loop with neither, of a thread that looks after something, is no clock, however long it
+// takes.
+//
 // Epoch: a loop of the user's around the chosen one with the same number of its rounds inside each time.
 //
 // Pure.
@@ -34,6 +38,8 @@ struct LoopName {
 struct LoopChoiceOptions {
   uint64_t exact_from_bytes = 0;  // a block of this size or more is always recorded
   std::function<LoopName(const LoopPlaces& places, const Loop& loop)> name_of;
+  // Whether the function of a place is the user's. Without it every loop is the program's.
+  std::function<bool(const Place& place)> is_users;
 };
 
 struct ChosenLoop {

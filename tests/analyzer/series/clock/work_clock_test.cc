@@ -131,6 +131,18 @@ end
   EXPECT_EQ(clock.end, 500000u);
 }
 
+TEST(WorkClock, AShortProgramOfWhichFewBlocksWereSampledEndsBeforeItsDestructorsToo) {
+  const WorkClock clock = ClockOf(R"(
+header mode=exact clean_exit=1
+pc location=1 module=0 offset=0x1000
+node node=1 parent=0 location=1
+for i 1 100
+  @{100000 + i*1000} alloc address={0x1000000 + i*65536} bytes=40000 stack=1
+end
+)" + std::string("for i 1 100\n  @{900000 + i*10} free address={0x1000000 + i*65536}\nend\n"));
+  EXPECT_EQ(clock.end, 200000u);
+}
+
 TEST(WorkClock, AnImportInTheLoopDoesNotMoveTheBegin) {
   const std::string text = std::string(kProgram) + kRounds + R"(
 @500500 alloc address=0x8000000 bytes=2000 stack=1

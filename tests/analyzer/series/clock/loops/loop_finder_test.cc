@@ -11,12 +11,14 @@
 namespace plateau::series {
 namespace {
 
-// loop.py: a loop of bytes 10 to 40 around one of 20 to 30; step() has none and is called at 14 and at 24.
+// loop.py: a loop of bytes 10 to 40 around one of 20 to 30; step() has none and is called at 14 and at 24. watch.py is a
+// library with a loop of bytes 12 to 20, which may call step() at 14.
 constexpr char kProgram[] = R"(
 header mode=exact clean_exit=1
 code code=1 python=3011 line=1 file="/home/user/loop.py" name="<module>" loops=02050f0505
 code code=2 python=3011 line=30 file="/home/user/loop.py" name="step" loops=00
 code code=3 python=3011 line=1 file="<frozen importlib._bootstrap>" name="_load" loops=00
+code code=4 python=3011 line=9 file="/usr/lib/python3.11/watch.py" name="run" loops=010604
 python_location location=1 code=1 offset=14
 python_location location=2 code=1 offset=24
 python_location location=3 code=1 offset=36
@@ -25,6 +27,8 @@ python_location location=5 code=2 offset=8
 python_location location=6 code=3 offset=2
 pc location=7 module=0 offset=0x1000
 pc location=8 module=0 offset=0x2000
+python_location location=9 code=4 offset=14
+python_location location=10 code=4 offset=18
 node node=1 parent=0 location=1
 node node=2 parent=0 location=2
 node node=3 parent=0 location=3
@@ -33,6 +37,11 @@ node node=5 parent=2 location=5
 node node=6 parent=1 location=6
 node node=7 parent=1 location=7
 node node=8 parent=1 location=8
+node node=9 parent=0 location=9
+node node=10 parent=0 location=10
+node node=11 parent=9 location=4
+node node=12 parent=1 location=9
+node node=13 parent=1 location=10
 @1 alloc address=0x1000 bytes=10 stack=1
 )";
 
@@ -64,6 +73,11 @@ class LoopFinderTest : public ::testing::Test {
     options.exact_from_bytes = exact_from;
     options.name_of = [](const LoopPlaces&, const Loop& loop) {
       return LoopName{"loop at " + std::to_string(loop.span.head), true, false};
+    };
+    options.is_users = [this](const Place& place) {
+      const replay::Location& where = definitions_->locations[place.location];
+      return where.kind != replay::Location::Kind::kPython ||
+             definitions_->codes[where.owner].file.starts_with("/home/");
     };
     return ChooseLoop(*finder_, options);
   }
@@ -309,6 +323,47 @@ TEST_F(LoopFinderTest, BlocksOfChangingSizesMayBeTooSmallToBeRecorded) {
   const auto loop = Choose(16384);
   ASSERT_TRUE(loop.has_value());
   EXPECT_FALSE(loop->has_all_rounds);
+}
+
+TEST_F(LoopFinderTest, BlocksOfChangingSizesFarAboveTheBorderAreAllRecorded) {
+  for (int i = 0; i < 200; ++i) {
+    bytes_ = 25000 + 10 * (i % 100);
+    Add({1, 3});
+  }
+  const auto loop = Choose(16384);
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_TRUE(loop->has_all_rounds);
+  EXPECT_EQ(loop->begins.size(), 200u);
+}
+
+TEST_F(LoopFinderTest, AThreadOfALibraryThatTakesLongerIsNoClock) {
+  for (int i = 0; i < 150; ++i) {
+    Add({9, 10}, 2);
+    if (i >= 100) Add({1, 3, 1, 3}, 1);
+  }
+  const auto loop = Choose();
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_EQ(loop->name.line, "loop at 10");
+  EXPECT_EQ(loop->begins.size(), 100u);
+}
+
+TEST_F(LoopFinderTest, ALoopOfALibraryThatHoldsOrServesTheUsersCodeIsTheClock) {
+  for (int i = 0; i < 150; ++i) Add({11, 10}, 2);  // it calls step()
+  auto loop = Choose();
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_EQ(loop->name.line, "loop at 12");
+  EXPECT_EQ(loop->begins.size(), 150u);
+
+  SetUpAgain();
+  for (int i = 0; i < 150; ++i) Add({12, 13});  // loop.py called it
+  loop = Choose();
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_EQ(loop->name.line, "loop at 12");
+}
+
+TEST_F(LoopFinderTest, WhereAllOfTheProgramIsInstalledItsLoopsAreTheClock) {
+  for (int i = 0; i < 150; ++i) Add({9, 10});
+  EXPECT_TRUE(Choose().has_value());
 }
 
 TEST_F(LoopFinderTest, TooFewRoundsAreNoClock) {
