@@ -1,5 +1,6 @@
 #include "analyzer/process/process_trace.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -26,6 +27,16 @@ bool IsProgramInCommand(const std::string& command) {
   return false;
 }
 
+// Whether nothing at that address is the program's own: a lambda that was inlined into std::function's call is.
+bool IsPlumbing(symbols::Symbolizer* symbolizer, const replay::Module& module, uint64_t offset) {
+  if (!symbols::IsLibraryPlumbing(symbolizer->SymbolAt(module.path, module.build_id, offset))) return false;
+  const std::vector<symbols::SourceFrame>& frames = symbolizer->Resolve(module.path, module.build_id, offset);
+  return std::all_of(frames.begin(), frames.end(), [](const symbols::SourceFrame& frame) {
+    return frame.file.empty() || absl::StartsWith(frame.file, "/usr/include/") ||
+           absl::StrContains(frame.file, "/include/c++/");
+  });
+}
+
 replay::SiteTableOptions TableOptions(const replay::Definitions& definitions, replay::SiteRule rule,
                                       symbols::Symbolizer* symbolizer) {
   replay::SiteTableOptions options;
@@ -36,7 +47,7 @@ replay::SiteTableOptions TableOptions(const replay::Definitions& definitions, re
                                offset);
   };
   options.is_plumbing = [symbolizer](const replay::Module& module, uint64_t offset) {
-    return symbols::IsLibraryPlumbing(symbolizer->SymbolAt(module.path, module.build_id, offset));
+    return IsPlumbing(symbolizer, module, offset);
   };
   options.is_installed = [packages = std::make_shared<symbols::InstalledPackages>(),
                           sysroot = symbolizer->sysroot()](const std::string& path) {

@@ -100,6 +100,19 @@ class NoStepsTest(unittest.TestCase):
             script.write_text(textwrap.dedent(program))
             return self.report_of(PYTHON, script)
 
+    def test_a_lambda_inside_the_standard_library_is_the_programs_line(self):
+        # The event loop calls a std::function, into which the lambda and what it calls are inlined.
+        program = "everyday/event_loop.cc"
+        with tempfile.TemporaryDirectory() as folder:
+            binary = os.path.join(folder, "event_loop")
+            subprocess.run(["c++", "-g", "-O1", "-std=c++20", "-o", binary, PROGRAMS / program], check=True)
+            _, report = self.report_of(binary, "leak")
+        lines = [n for n, text in enumerate((PROGRAMS / program).read_text().splitlines(), 1) if "HOLD" in text]
+        first = report["sites"][0]
+        self.assertEqual(os.path.basename(first["file"]), "event_loop.cc")
+        self.assertIn(first["line"], lines)
+        self.assertGreater(first["grown_bytes"], 4 << 20)
+
     def test_rounds_of_boosting_are_steps(self):
         printed, report = self.run_framework("xgboost.core", XGBOOST, """
             from xgboost.core import Booster
