@@ -82,10 +82,16 @@ Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who
                       BytesText(e.Material()) + " would matter");
 }
 
+// A clock that counts no steps has no rate a step.
+std::string RiseText(const EvidenceBundle& e, const char* who, const CurveTrend& trend) {
+  std::string text = std::string(who) + " rose by " + BytesText(trend.rise_bytes);
+  if (e.run.CountsSteps()) text += ", lately " + RateText(trend.rate_bytes_per_step);
+  return text;
+}
+
 Hypothesis AboutTrend(const EvidenceBundle& e, const char* name, const char* who, const CurveTrend& trend) {
   if (!trend.known) return NotTestable(name, "the ledger has too few samples");
-  const std::string text = std::string(who) + " rose by " + BytesText(trend.rise_bytes) + ", lately " +
-                           RateText(trend.rate_bytes_per_step);
+  const std::string text = RiseText(e, who, trend);
   return trend.rise_bytes >= 5 * e.Material() ? Supported(name, trend.rise_bytes, text)
                                               : RuledOut(name, trend.rise_bytes, text);
 }
@@ -173,8 +179,7 @@ Hypothesis GarbageCollection(const EvidenceBundle& e) {
 Hypothesis Fragmentation(const EvidenceBundle& e) {
   constexpr const char* kName = "allocator fragmentation";
   if (!e.gap.known) return NotTestable(kName, "the ledger has too few samples");
-  const std::string text = "the allocator's gap rose by " + BytesText(e.gap.rise_bytes) + ", lately " +
-                           RateText(e.gap.rate_bytes_per_step);
+  const std::string text = RiseText(e, "the allocator's gap", e.gap);
   for (const Component& component : e.process.components) {
     if (component.pool != "host") continue;
     if (component.kind == VerdictKind::kFragmentation || component.kind == VerdictKind::kAllocatorRetention) {

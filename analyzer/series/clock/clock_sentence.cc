@@ -132,10 +132,11 @@ std::string DescribeClock(const StepClock& clock, const LoopEvents& events, cons
 std::string DescribeWork(const StepClock& clock, const WorkClock& work, const StepClockOptions& options) {
   char text[256];
   if (clock.source() == StepSource::kRounds) {
-    std::string rounds =
-        Count(clock.step_count(), "step") + ": rounds of the loop at " + clock.loop() +
-        (work.is_seen ? ", seen in the stacks of allocations; a round that left none is not among them. "
-                      : ", each counted. ");
+    std::string rounds = Count(clock.step_count(), "step") + ": rounds of the loop at " + clock.loop() +
+                         (work.is_seen ? ", seen in the stacks of allocations; a round that left none is not "
+                                         "among them, so their number is "
+                                         "likely, not certain. "
+                                       : ", each counted. ");
     if (clock.steps_per_epoch() == 0) return rounds + "The length of an epoch is unknown.";
     return rounds + Count(clock.complete_epochs(), "epoch") + " completed, " +
            Decimal(clock.steps_per_epoch()) + " steps each (rounds of " + work.epoch_loop + ").";

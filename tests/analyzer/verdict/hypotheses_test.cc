@@ -93,6 +93,13 @@ TEST_F(HypothesesTest, AdviceForTheLeakComesBeforeAdviceForALargerGap) {
   EXPECT_FALSE(analysis.patterns[1].explains_headline);
 }
 
+TEST_F(HypothesesTest, AClockThatCountsNoStepsHasNoRateAStep) {
+  run.allocator_slack = [](int64_t step) { return static_cast<double>(step) * 2 * kMiB; };
+  run.input.run.unit = series::StepUnit::kBytePart;
+  EXPECT_THAT(Find("allocator fragmentation").evidence, HasSubstr("rose by"));
+  EXPECT_THAT(Find("allocator fragmentation").evidence, Not(HasSubstr("lately")));
+}
+
 TEST_F(HypothesesTest, InputsThatStayAreNoGraph) {
   Leak({.name = "MakeBatch (train.cc:30)",
         .frames = {"at::_ops::full::call", "MakeBatch"},
