@@ -104,6 +104,15 @@ std::optional<WorkClock> ClockOfLoop(const LoopFinder& finder, const ChosenLoop&
   return clock;
 }
 
+// The first round of a loop may compile, load or fill what the others use: where it allocates more than a round does, equal
+// parts of the bytes are parts of that round, and what it made looks like growth. The window begins with the second one.
+WorkWindow WithoutFirstRound(const WorkLog& log, const WorkWindow& window, const LoopFinder& finder,
+                             const ChosenLoop& loop) {
+  constexpr double kMuch = 0.1;
+  const WorkWindow rest = log.From(window, finder.TimeOf(loop.begins[1]));
+  return rest.allocated_bytes < (1 - kMuch) * window.allocated_bytes ? rest : window;
+}
+
 }  // namespace
 
 WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definitions& definitions,
@@ -119,7 +128,7 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
   WorkEnd last = end;
   last.short_while = static_cast<uint64_t>(options.ticks_per_second);
   if (loop) last.loop_end = allocations.loops()->TimeOf(loop->end);
-  const WorkWindow window = allocations.log().Finish(allocations.paths(), last);
+  WorkWindow window = allocations.log().Finish(allocations.paths(), last);
   if (loop && loop->has_all_rounds) {
     if (std::optional<WorkClock> rounds = ClockOfLoop(*allocations.loops(), *loop)) {
       rounds->allocated_bytes = window.allocated_bytes;
@@ -132,6 +141,8 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
   }
   WorkClock clock;
   if (loop) clock.thinned_loop = loop->name.line;
+  if (loop && loop->begins.size() > 1)
+    window = WithoutFirstRound(allocations.log(), window, *allocations.loops(), *loop);
   clock.begin = window.begin != 0 ? window.begin : definitions.first_tsc;
   clock.end = window.begin != 0 ? window.end : end.exit_time.value_or(end.trace_end);
   clock.allocated_bytes = window.allocated_bytes;

@@ -121,6 +121,11 @@ WorkWindow WorkLog::Finish(const FunctionPaths& paths, const WorkEnd& end) {
   return window;
 }
 
+WorkWindow WorkLog::From(const WorkWindow& window, uint64_t begin) const {
+  if (begin <= window.begin || begin >= window.end) return window;
+  return {begin, window.end, PointAt(window.end).allocated - PointAt(begin).allocated};
+}
+
 std::vector<uint64_t> WorkLog::EqualParts(const WorkWindow& window, uint32_t parts) const {
   const double first = PointAt(window.begin).counted;
   const double part = (PointAt(window.end).counted - first) / parts;

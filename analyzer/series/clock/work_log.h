@@ -79,6 +79,9 @@ class WorkLog {
   // Once, after the last Add().
   WorkWindow Finish(const FunctionPaths& paths, const WorkEnd& end);
 
+  // What is left of the window from `begin` on; all of it unless `begin` lies inside.
+  WorkWindow From(const WorkWindow& window, uint64_t begin) const;
+
   // Times at which `parts` equal parts of the counted bytes of the window end, the last at its end. Fewer
   // when the curve is too coarse to tell them apart.
   std::vector<uint64_t> EqualParts(const WorkWindow& window, uint32_t parts) const;

@@ -44,13 +44,13 @@ end
 )";
 
 WorkClock ClockOf(const std::string& text, std::optional<uint64_t> exit_time = std::nullopt,
-                  bool was_killed = false) {
+                  bool was_killed = false, const WorkClockOptions& options = {}) {
   const std::string path = testing::WriteTemporary("work_clock.plt", testing::TraceFromText(text));
   auto reader = reader::TraceReader::Open(path);
   EXPECT_TRUE(reader.ok()) << reader.status();
   auto definitions = replay::CollectDefinitions(**reader);
   EXPECT_TRUE(definitions.ok()) << definitions.status();
-  return FindWorkClock(**reader, *definitions, {definitions->last_tsc, exit_time, was_killed}, {});
+  return FindWorkClock(**reader, *definitions, {definitions->last_tsc, exit_time, was_killed}, options);
 }
 
 TEST(WorkClock, BeginsAfterTheImportsAndEndsBeforeTheTeardown) {
@@ -151,6 +151,32 @@ for i 1 200
 end
 )";
   EXPECT_EQ(ClockOf(text).begin, 101000u);
+}
+
+TEST(WorkClock, AFirstRoundThatCompilesIsNoMeasureOfTheOthers) {
+  // A loop of bytes 10 to 40 of <module>: its first round allocates as much as 800 others. Blocks under 16 KiB may be left out.
+  const std::string text = R"(
+header mode=default exact_from=16384 sample=524288 clean_exit=1
+code code=1 python=3011 line=1 file="/home/user/loop.py" name="<module>" loops=01050f
+python_location location=1 code=1 offset=14
+python_location location=2 code=1 offset=36
+node node=1 parent=0 location=1
+node node=2 parent=0 location=2
+for i 1 400
+  @{100000 + i*100} alloc address={0x1000000 + i*65536} bytes=40000 stack=1
+end
+for i 1 200
+  @{200000 + i*1000} alloc address={0x4000000 + i*65536} bytes={17000 + i*100} stack=1
+  @{200500 + i*1000} alloc address={0x8000000 + i*65536} bytes={17000 + i*100} stack=2
+end
+)";
+  WorkClockOptions options;
+  options.exact_from_bytes = 16384;
+  options.name_of = [](const LoopPlaces&, const Loop&) { return LoopName{"loop.py:3", true, false}; };
+  const WorkClock clock = ClockOf(text, 500000, false, options);
+  EXPECT_EQ(clock.source, StepSource::kBytes);
+  EXPECT_EQ(clock.thinned_loop, "loop.py:3");
+  EXPECT_EQ(clock.begin, 202000u);
 }
 
 TEST(WorkClock, OneLargeBlockIsNotMostOfTheWork) {
