@@ -189,12 +189,27 @@ std::optional<std::vector<MemoryLog>> ReadFree(const std::vector<absl::string_vi
   return logs;
 }
 
+// A number a line, as a loop around "ps -o rss=" writes it.
+std::optional<std::vector<MemoryLog>> ReadNumbers(const std::vector<absl::string_view>& lines,
+                                                  double unit_bytes) {
+  constexpr size_t kFewest = 3;
+  std::vector<MemoryLog> logs = NewLogs("numbers", "sample");
+  for (absl::string_view line : lines) {
+    const std::optional<double> number = ParseNumber(View(line));
+    if (!number) return std::nullopt;
+    AddPoint(static_cast<double>(logs.back().curve.step.size() + 1), *number * unit_bytes, &logs);
+  }
+  if (lines.size() < kFewest) return std::nullopt;
+  return logs;
+}
+
 absl::Status CannotRead(const std::string& name, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(
       name, ": ", what,
       ". What can be read: a table with names such as \"step,rss_mb\" over rows such as "
       "\"10,5434\" (CSV, psrecord, "
-      "Weights & Biases, TensorBoard), two columns without names (step and bytes), lines such "
+      "Weights & Biases, TensorBoard), two columns without names (step and bytes), a number a line with "
+      "--unit, lines such "
       "as \"Step 40: 10,375 "
       "MB\", \"01:31:30 - 4423 MB\" or \"VmRSS: 10092 kB\", and the output of mprof or free -m"));
 }
@@ -286,6 +301,11 @@ absl::StatusOr<std::vector<MemoryLog>> ReadMemoryLogs(std::string_view text, con
   const LogTable table = SplitTable(text);
   if (table.is_table && !is_text) return ReadTable(table, name, options);
   if (spoken) return *std::move(spoken);
+  if (auto logs = ReadNumbers(lines, options.unit_bytes.value_or(1))) {
+    if (options.unit_bytes) return *std::move(logs);
+    return CannotRead(
+        name, "a number a line has no unit: say --unit=KB for what ps and /proc print, or another one");
+  }
   return CannotRead(name, "no line holds a memory size with its unit");
 }
 

@@ -97,6 +97,15 @@ TEST(MemoryLogTest, SizesAloneAreSamples) {
               HasSubstr("no line holds"));
 }
 
+TEST(MemoryLogTest, ANumberALineAsksForItsUnit) {
+  const std::string of_ps = " 10092\n 18716\n 27340\n";
+  EXPECT_THAT(Error(of_ps), HasSubstr("--unit=KB"));
+  const MemoryLog log = One(of_ps, {.column = "", .unit_bytes = 1024});
+  EXPECT_EQ(log.unit, "sample");
+  EXPECT_EQ(log.curve.bytes[2], 27340 * 1024.0);
+  EXPECT_THAT(Error("10092\n18716\nkilled\n"), HasSubstr("no line holds"));
+}
+
 TEST(MemoryLogTest, UnixTimesWithoutANameAreSeconds) {
   const MemoryLog log = One("1795060991 10731520\n1795060992 19566592\n1795060994 28393472\n");
   EXPECT_EQ(log.unit, "second");
