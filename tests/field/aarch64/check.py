@@ -124,8 +124,30 @@ def check_torch():
     return []
 
 
+def check_wheel():
+    """The wheel in the tree itself, as tests/field/systems.sh tries it on other systems."""
+    systems, place = SOURCE / "tests/field/systems", ROOT / "plateau"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(systems, place)
+    shutil.copytree(SOURCE / "examples", place / "examples")
+    shutil.copy(os.environ["PLATEAU_WHEEL"], place)
+    (place / "built").mkdir()
+    compiler = ["aarch64-linux-gnu-g++", "-g", "-O1", "-fno-inline"]
+    subprocess.run([*compiler, systems / "native.cc", "-o", place / "built/native", "-ldl", "-pthread"], check=True)
+    subprocess.run([*compiler, "-fno-optimize-sibling-calls", "-shared", "-fPIC", systems / "plugin.cc", "-o", place / "built/plugin.so"], check=True)
+    for folder in ("proc", "dev"):
+        subprocess.run(["mount", "--rbind", f"/{folder}", ROOT / folder], check=True)
+    environment = {"HOME": "/root", "LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "OMP_NUM_THREADS": "2",
+                   "PIP_ROOT_USER_ACTION": "ignore", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    done = subprocess.run([shutil.which("chroot"), ROOT, "/usr/bin/python3", "/plateau/check.py", "--torch=" + os.environ["PLATEAU_TORCH"]], env=environment)
+    if (place / "row.md").exists():
+        print((place / "row.md").read_text())
+    return [] if done.returncode == 0 else ["wheel"]
+
+
 CHECKS = {"unit": lambda: run_tests(UNIT_TESTS), "capture": lambda: run_tests(["unwind_property_test"]),
-          "programs": lambda: run_tests(PROGRAM_TESTS), "python": check_python, "torch": check_torch}
+          "programs": lambda: run_tests(PROGRAM_TESTS), "python": check_python, "torch": check_torch,
+          "wheel": check_wheel}
 
 
 def main():
