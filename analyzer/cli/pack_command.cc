@@ -16,7 +16,7 @@ namespace {
 void PrintCosts(const reader::PackResult& packed) {
   for (size_t i = 0; i < kColumns; ++i) {
     if (packed.costs[i] == 0) continue;
-    absl::PrintF("  %-20s %12d bytes  %7.3f bits a record\n", ColumnName(i), packed.costs[i],
+    absl::PrintF("  %-20s %12d bytes  %7.3f bits a record\n", reader::ColumnName(i), packed.costs[i],
                  8 * static_cast<double>(packed.costs[i]) / static_cast<double>(packed.records));
   }
 }
@@ -59,7 +59,7 @@ const Command& PackCommand() {
           "so an interrupted pack leaves it as it was. Traces of running processes and damaged ones are left "
           "alone. "
           "`plateau run` does this by itself with traces of up to 32 MiB. A core packs "
-          "some 50 MB a second and reads what is packed at three times that.",
+          "some 60 to 100 MB a second and reads what is packed at three times that.",
       .options = {{.name = "explain", .help = "Print what the bytes of each packed trace are spent on."}},
       .examples = {{"plateau pack plateau-train-*/", "after recording with LD_PRELOAD alone"}},
       .min_positional = 1,

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "preload/trace/format.h"
 
@@ -40,9 +39,6 @@ enum HeapColumn : uint8_t {
 
 // Bytes that each column takes in a packed trace.
 using PackCosts = std::array<uint64_t, kColumns>;
-
-// "malloc.place", "ext 4", ... for people.
-std::string ColumnName(size_t column);
 
 inline constexpr char kColumnsVersion = 1;  // the first byte of the payload
 

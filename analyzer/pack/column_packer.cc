@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "analyzer/base/prefetch.h"
+#include "analyzer/pack/address_table.h"
 #include "analyzer/pack/column_codec.h"
 #include "analyzer/pack/heap_objects.h"
 #include "analyzer/pack/record_merger.h"
@@ -18,7 +18,6 @@
 namespace plateau {
 namespace {
 
-using trace::GetVarint;
 using trace::Op;
 using trace::PutVarint;
 
@@ -29,95 +28,67 @@ class Bytes {
  public:
   // At least `room` bytes can be written from the returned place on; Commit() says how many were.
   uint8_t* Room(size_t room) {
-    if (data_.size() - size_ < room) data_.resize(2 * data_.size() + room + 4096);
-    return reinterpret_cast<uint8_t*>(data_.data()) + size_;
+    if (static_cast<size_t>(limit_ - end_) < room) [[unlikely]]
+      Grow(room);
+    return end_;
   }
-  void Commit(const uint8_t* end) {
-    size_ = static_cast<size_t>(end - reinterpret_cast<const uint8_t*>(data_.data()));
-  }
+  void Commit(uint8_t* end) { end_ = end; }
   void Byte(unsigned value) {
-    uint8_t* p = Room(1);
+    uint8_t* const p = Room(1);
     *p = static_cast<uint8_t>(value);
-    ++size_;
+    end_ = p + 1;
   }
-  void Number(uint64_t value) { Commit(PutVarint(Room(trace::kMaxVarintBytes), value)); }
+  void Number(uint64_t value) { end_ = PutVarint(Room(trace::kMaxVarintBytes), value); }
+  // The same for numbers that mostly take a byte or two.
+  void SmallNumber(uint64_t value) { end_ = trace::PutSmallVarint(Room(trace::kMaxVarintBytes), value); }
   // Copies the number at `p`, which is whole, and returns its end.
   const uint8_t* Move(const uint8_t* p) {
     uint8_t* out = Room(trace::kMaxVarintBytes);
     do *out++ = *p;
     while (*p++ >= 0x80);
-    Commit(out);
+    end_ = out;
     return p;
   }
   void Append(const uint8_t* begin, const uint8_t* end) {
     const auto count = static_cast<size_t>(end - begin);
     __builtin_memcpy(Room(count), begin, count);
-    size_ += count;
+    end_ += count;
   }
-  std::string_view view() const { return {data_.data(), size_}; }
+  std::string_view view() const { return {reinterpret_cast<const char*>(begin_.get()), Size()}; }
+  // Forgets what it has and keeps its memory.
+  void Clear() { end_ = begin_.get(); }
 
  private:
-  std::string data_;
-  size_t size_ = 0;
+  size_t Size() const { return static_cast<size_t>(end_ - begin_.get()); }
+  [[gnu::noinline]] void Grow(size_t room) {
+    const size_t size = Size(), larger = 2 * size + room + 4096;
+    auto old = std::make_unique_for_overwrite<uint8_t[]>(larger);
+    old.swap(begin_);
+    if (size != 0) __builtin_memcpy(begin_.get(), old.get(), size);
+    end_ = begin_.get() + size;
+    limit_ = begin_.get() + larger;
+  }
+
+  std::unique_ptr<uint8_t[]> begin_;
+  uint8_t* end_ = nullptr;
+  uint8_t* limit_ = nullptr;
 };
 
 using Columns = std::array<Bytes, kColumns>;
 
-// What is known of each address: the last object there, and the free that was the last one there.
-class AddressTable {
- public:
-  struct Slot {
-    uint64_t address = 0;
-    uint32_t object : 31 = 0;  // 0: none
-    uint32_t is_alive : 1 = 0;
-    uint32_t freed = 0;  // number of the free; 0: none
-  };
-
-  AddressTable() : slots_(size_t{1} << 12) {}
-
-  // Valid until the next call. What is said of address 0 is forgotten.
-  Slot* At(uint64_t address) {
-    if (address == 0) return &(nowhere_ = {});
-    Slot* slot = Find(address);
-    if (slot->address != 0) return slot;
-    if (++used_ > slots_.size() / 2) {
-      Grow();
-      slot = Find(address);
-    }
-    slot->address = address;
-    return slot;
-  }
-
-  void Prefetch(uint64_t address) const { PrefetchForWriting(&slots_[PlaceOf(address)]); }
-  // The object that is probably at this address.
-  uint32_t Guess(uint64_t address) const { return slots_[PlaceOf(address)].object; }
-
- private:
-  size_t PlaceOf(uint64_t address) const {
-    return (address * 0x9e3779b97f4a7c15u) >> 24 & (slots_.size() - 1);
-  }
-  Slot* Find(uint64_t address) {
-    size_t i = PlaceOf(address);
-    while (slots_[i].address != 0 && slots_[i].address != address) i = (i + 1) & (slots_.size() - 1);
-    return &slots_[i];
-  }
-  void Grow() {
-    std::vector<Slot> old(2 * slots_.size());
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.address != 0) *Find(slot.address) = slot;
-    }
-  }
-
-  Slot nowhere_;
-  std::vector<Slot> slots_;
-  size_t used_ = 0;
-};
-
 // The columns of one allocator.
 class HeapPacker {
  public:
-  HeapPacker(Allocator allocator, Bytes* columns) : objects_(allocator), columns_(columns), small_(kSmall) {}
+  struct Memory {
+    HeapObjects::Memory objects;
+    AddressTable::Memory table;
+  };
+
+  HeapPacker(Allocator allocator, size_t most_records, Bytes* columns, Memory* memory)
+      : objects_(allocator, most_records, most_records, &memory->objects),
+        table_(&memory->table),
+        columns_(columns),
+        small_(kSmall) {}
 
   void Size(uint64_t bytes) {
     uint32_t* entry = bytes < kSmall ? &small_[bytes] : &large_[bytes];
@@ -133,6 +104,8 @@ class HeapPacker {
     }
   }
 
+  void Stack(int64_t difference) { columns_[kHeapStack].SmallNumber(trace::ZigZag(difference)); }
+
   void Alloc(uint64_t address, uint64_t bytes) {
     const uint64_t units = objects_.UnitsOf(bytes);
     AddressTable::Slot* const slot = table_.At(address);
@@ -145,11 +118,9 @@ class HeapPacker {
     slot->is_alive = true;
   }
 
-  // Says which address will be needed soon, and which even sooner, so that they are in the cache by then.
-  void Announce(uint64_t soon, uint64_t sooner) {
-    table_.Prefetch(soon);
-    objects_.Prefetch(table_.Guess(sooner));
-  }
+  // Fetch into the cache what an address that will come needs: first its slot, later the object in it.
+  void FetchSlot(uint64_t address) const { table_.Prefetch(address); }
+  void FetchObject(uint64_t address) const { objects_.Prefetch(table_.Guess(address)); }
 
   void Free(uint64_t address) {
     AddressTable::Slot* const slot = table_.At(address);
@@ -209,140 +180,122 @@ class HeapPacker {
   uint32_t sizes_ = 0;
 };
 
-// Sorts the bytes of a payload that RecordMerger wrote into columns.
+// Sorts what RecordMerger shows it into columns.
 class Splitter {
  public:
-  Splitter(const RecordMerger& merged, Columns* columns)
-      : p_(reinterpret_cast<const uint8_t*>(merged.payload().data())),
-        end_(p_ + merged.payload().size()),
-        address_(merged.addresses().data()),
-        columns_(*columns),
-        malloc_(std::make_unique<HeapPacker>(Allocator::kMalloc, &columns_[kColumnMalloc])),
-        pymalloc_(std::make_unique<HeapPacker>(Allocator::kPymalloc, &columns_[kColumnPymalloc])) {}
+  struct Memory {
+    Columns columns;
+    HeapPacker::Memory malloc, pymalloc;
+  };
 
-  void Run() {
-    while (p_ != end_) Take();
+  // `most_records` of one allocator are expected at most.
+  Splitter(size_t most_records, Memory* memory) : columns_(memory->columns) {
+    for (Bytes& column : columns_) column.Clear();
+    malloc_ = std::make_unique<HeapPacker>(Allocator::kMalloc, most_records, &columns_[kColumnMalloc],
+                                           &memory->malloc);
+    pymalloc_ = std::make_unique<HeapPacker>(Allocator::kPymalloc, most_records, &columns_[kColumnPymalloc],
+                                             &memory->pymalloc);
   }
 
-  // `merged` has so many addresses, of any value, behind those of its records.
-  static constexpr size_t kSoon = 16;
+  void Later(const trace::HotRecord& record) const { HeapOf(record).FetchSlot(record.address); }
+  void Soon(const trace::HotRecord& record) const { HeapOf(record).FetchObject(record.address); }
+  void Hot(const trace::HotRecord& record, const uint8_t* bytes, uint32_t stack_before) {
+    const bool is_free = record.kind == trace::RecordKind::kFree || record.kind == trace::RecordKind::kFreeIn;
+    is_free ? Free(record, bytes) : Alloc(record, bytes, stack_before);
+  }
+  void Others(const uint8_t* begin, const uint8_t* end) {
+    while (begin != end) begin = Other(begin);
+  }
 
  private:
-  static constexpr size_t kSooner = 8;
-
-  uint64_t Number() {
-    uint64_t value = 0;
-    p_ = GetVarint(p_, end_, &value);
-    return value;
+  HeapPacker& HeapOf(const trace::HotRecord& record) const {
+    const bool is_malloc =
+        record.kind == trace::RecordKind::kAlloc || record.kind == trace::RecordKind::kFree;
+    return is_malloc ? *malloc_ : *pymalloc_;
   }
-  // Moves the bytes of one number to a column.
-  void Move(size_t column) { p_ = columns_[column].Move(p_); }
-  void Take() {
-    const uint8_t tag = *p_++;
+  static const uint8_t* Skip(const uint8_t* p) {
+    while (*p >= 0x80) ++p;
+    return p + 1;
+  }
+  void Alloc(const trace::HotRecord& record, const uint8_t* bytes, uint32_t stack_before) {
+    HeapPacker& heap = HeapOf(record);
+    const uint8_t flags = *bytes >> 3;
+    columns_[kColumnTag].Byte(*bytes & ~(trace::kAllocRecent << 3));
+    if (!(flags & trace::kAllocSameSize)) heap.Size(record.bytes);
+    if (!(flags & trace::kAllocSameStack)) heap.Stack(int64_t{record.stack} - int64_t{stack_before});
+    if (flags & trace::kAllocTime) {
+      bytes = Skip(bytes + 1);
+      if (!(flags & trace::kAllocSameSize)) bytes = Skip(bytes);
+      if (!(flags & trace::kAllocSameStack)) bytes = Skip(bytes);
+      columns_[kColumnTime].Move(bytes);
+    }
+    heap.Alloc(record.address, record.bytes);
+  }
+  void Free(const trace::HotRecord& record, const uint8_t* bytes) {
+    columns_[kColumnTag].Byte(*bytes & ~(trace::kFreeRecent << 3));
+    if (*bytes >> 3 & trace::kFreeTime) columns_[kColumnTime].Move(Skip(bytes + 1));
+    HeapOf(record).Free(record.address);
+  }
+  // Any other record; returns its end.
+  const uint8_t* Other(const uint8_t* p) {
+    const uint8_t tag = *p++;
     const uint8_t flags = tag >> 3;
+    columns_[kColumnTag].Byte(tag);
     switch (static_cast<Op>(tag & 7)) {
-      case Op::kAlloc:
-        Number();
-        return Alloc(tag, kColumnMalloc, malloc_.get(), &bytes_);
-      case Op::kAllocIn:
-        return Alloc(tag, kColumnPymalloc, pymalloc_.get(), &in_bytes_);
-      case Op::kFree:
-        return Free(tag, malloc_.get());
-      case Op::kFreeIn:
-        return Free(tag, pymalloc_.get());
       case Op::kNode:
-        columns_[kColumnTag].Byte(tag);
-        for (unsigned i = NodeNumbers(flags); i > 0; --i) Move(kColumnNode);
-        return;
+        for (unsigned i = NodeNumbers(flags); i > 0; --i) p = columns_[kColumnNode].Move(p);
+        return p;
       case Op::kPc:
-        columns_[kColumnTag].Byte(tag);
-        if (!(flags & trace::kPcNextId)) Move(kColumnLocation);
-        Move(kColumnLocation);
-        return Move(kColumnOffset);
+        if (!(flags & trace::kPcNextId)) p = columns_[kColumnLocation].Move(p);
+        p = columns_[kColumnLocation].Move(p);
+        return columns_[kColumnOffset].Move(p);
       case Op::kTime:
-        columns_[kColumnTag].Byte(tag);
-        return Move(kColumnTime);
-      case Op::kExt:
-        return Ext(tag);
+        return columns_[kColumnTime].Move(p);
+      default:
+        return Ext(flags, p);
     }
   }
-  void Alloc(uint8_t tag, size_t first_column, HeapPacker* heap, uint64_t* bytes) {
-    const uint8_t flags = tag >> 3;
-    columns_[kColumnTag].Byte(tag & ~(trace::kAllocRecent << 3));
-    if (!(flags & trace::kAllocSameSize)) heap->Size(*bytes = Number());
-    if (static_cast<Op>(tag & 7) == Op::kAllocIn) Number();
-    if (!(flags & trace::kAllocSameStack)) Move(first_column + kHeapStack);
-    if (flags & trace::kAllocTime) Move(kColumnTime);
-    heap->Announce(address_[kSoon], address_[kSooner]);
-    heap->Alloc(*address_++, *bytes);
-  }
-  void Free(uint8_t tag, HeapPacker* heap) {
-    columns_[kColumnTag].Byte(tag & ~(trace::kFreeRecent << 3));
-    Number();
-    if (tag >> 3 & trace::kFreeTime) Move(kColumnTime);
-    heap->Announce(address_[kSoon], address_[kSooner]);
-    heap->Free(*address_++);
-  }
-  void Ext(uint8_t tag) {
-    const uint8_t kind = tag >> 3;
-    columns_[kColumnTag].Byte(tag);
+  const uint8_t* Ext(uint8_t kind, const uint8_t* p) {
     const size_t column = kind == kExtEscape ? size_t{kColumnOtherExt} : kColumnExt + size_t{kind};
-    if (kind == kExtEscape) Move(column);
-    const uint8_t* const begin = p_;
-    p_ += Number();
-    columns_[column].Append(begin, p_);
+    if (kind == kExtEscape) p = columns_[column].Move(p);
+    uint64_t length = 0;
+    const uint8_t* const end = trace::GetVarint(p, p + trace::kMaxVarintBytes, &length) + length;
+    columns_[column].Append(p, end);
+    return end;
   }
 
-  const uint8_t* p_;
-  const uint8_t* const end_;
-  const uint64_t* address_;
-  uint64_t bytes_ = 0, in_bytes_ = 0;
   Columns& columns_;
-  const std::unique_ptr<HeapPacker> malloc_, pymalloc_;
+  std::unique_ptr<HeapPacker> malloc_, pymalloc_;
 };
 
 }  // namespace
 
-std::string ColumnName(size_t column) {
-  static constexpr const char* kCommon[] = {"tag", "time", "node", "location", "offset"};
-  static constexpr const char* kHeap[] = {"stack", "size",      "size_far", "place", "place_far",
-                                          "freed", "freed_far", "elder",    "reused"};
-  static_assert(std::size(kHeap) == kHeapColumns);
-  if (column < std::size(kCommon)) return kCommon[column];
-  if (column - kColumnMalloc < std::size(kHeap)) {
-    return absl::StrCat("malloc.", kHeap[column - kColumnMalloc]);
-  }
-  if (column - kColumnPymalloc < std::size(kHeap)) {
-    return absl::StrCat("pymalloc.", kHeap[column - kColumnPymalloc]);
-  }
-  return column == kColumnOtherExt ? "ext other" : absl::StrCat("ext ", column - kColumnExt);
-}
-
 absl::StatusOr<PackedColumns> PackColumns(const std::vector<EventsPayload>& payloads, PackCosts* costs) {
   if (payloads.empty()) return absl::InvalidArgumentError("no records to pack");
-  RecordMerger merged(payloads);
+  size_t bytes = 0;
+  for (const EventsPayload& payload : payloads) bytes += payload.bytes.size();
+  thread_local Splitter::Memory memory;   // for the thread's next block too
+  Splitter splitter(bytes / 2, &memory);  // an allocation or free takes two bytes
+  RecordMerger merged(payloads, &splitter);
   for (const EventsPayload& payload : payloads) {
     if (!merged.Add(payload, &payload == &payloads.front())) {
       return absl::DataLossError("a block has a malformed record and cannot be packed");
     }
   }
-  if (merged.payload().size() > kMaxUnpackedBytes) {
+  if (merged.bytes() > kMaxUnpackedBytes) {
     return absl::OutOfRangeError("more records than one packed block may have");
   }
-  const auto columns = std::make_unique<Columns>();
-  merged.Finish(Splitter::kSoon + 1);
-  Splitter(merged, columns.get()).Run();
 
   PackedColumns packed;
   packed.first_tsc = payloads.front().first_tsc;
   packed.record_count = merged.records();
-  packed.raw_bytes = static_cast<uint32_t>(merged.payload().size());
+  packed.raw_bytes = static_cast<uint32_t>(merged.bytes());
   Bytes out;
   out.Byte(kColumnsVersion);
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> zstd(ZSTD_createCCtx(), &ZSTD_freeCCtx);
   std::string compressed;
   for (size_t i = 0; i < kColumns; ++i) {
-    const std::string_view column = (*columns)[i].view();
+    const std::string_view column = memory.columns[i].view();
     if (column.empty()) continue;
     compressed.resize(ZSTD_compressBound(column.size()));
     const size_t size = ZSTD_compressCCtx(zstd.get(), compressed.data(), compressed.size(), column.data(),

@@ -1,5 +1,6 @@
 #include <zstd.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "analyzer/base/kept_array.h"
 #include "analyzer/pack/column_codec.h"
 #include "analyzer/pack/heap_objects.h"
 #include "preload/trace/encoder.h"
@@ -24,6 +26,7 @@ struct Rest {
   const uint8_t* p = nullptr;
   const uint8_t* end = nullptr;
 
+  size_t size() const { return static_cast<size_t>(end - p); }
   bool Byte(unsigned* value) {
     if (p == end) return false;
     *value = *p++;
@@ -55,7 +58,11 @@ struct Rest {
 // The addresses and sizes of one allocator. Each function is false at damage.
 class HeapUnpacker {
  public:
-  HeapUnpacker(Allocator allocator, Rest* columns) : objects_(allocator), columns_(columns) {}
+  // No more records than `raw_bytes` + 1 are taken, whatever the columns say.
+  HeapUnpacker(Allocator allocator, size_t raw_bytes, Rest* columns, HeapObjects::Memory* memory)
+      : objects_(allocator, std::min(columns[kHeapPlace].size(), raw_bytes + 1),
+                 std::min(columns[kHeapFreed].size(), raw_bytes + 1), memory),
+        columns_(columns) {}
 
   bool Size(uint64_t* bytes) {
     unsigned code = 0;
@@ -149,13 +156,18 @@ class HeapUnpacker {
 // Puts the bytes of the columns back into one payload.
 class Joiner {
  public:
-  Joiner(std::array<Rest, kColumns>* columns, std::string* out, size_t raw_bytes)
+  struct Memory {
+    std::array<KeptArray<uint8_t>, kColumns> columns;
+    HeapObjects::Memory malloc, pymalloc;
+  };
+
+  Joiner(std::array<Rest, kColumns>* columns, std::string* out, size_t raw_bytes, Memory* memory)
       : columns_(*columns),
         begin_(reinterpret_cast<uint8_t*>(out->data())),
         out_(begin_),
         end_(begin_ + raw_bytes),
-        malloc_(Allocator::kMalloc, &columns_[kColumnMalloc]),
-        pymalloc_(Allocator::kPymalloc, &columns_[kColumnPymalloc]) {}
+        malloc_(Allocator::kMalloc, raw_bytes, &columns_[kColumnMalloc], &memory->malloc),
+        pymalloc_(Allocator::kPymalloc, raw_bytes, &columns_[kColumnPymalloc], &memory->pymalloc) {}
 
   // No record but an extended one takes more; `out` must be longer than the payload by this.
   static constexpr size_t kSlackBytes = 64;
@@ -278,25 +290,25 @@ absl::StatusOr<std::string> UnpackColumns(const trace::BlockHeader& header, std:
   Rest in{reinterpret_cast<const uint8_t*>(packed.data()) + 1,
           reinterpret_cast<const uint8_t*>(packed.data()) + packed.size()};
   auto columns = std::make_unique<std::array<Rest, kColumns>>();
-  std::array<std::unique_ptr<uint8_t[]>, kColumns> stored;
+  thread_local Joiner::Memory memory;  // for the thread's next block too
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   uint64_t left = MaxColumnBytes(header.raw_bytes);
   while (in.p != in.end) {
     uint64_t column = 0, bytes = 0, compressed = 0;
     if (!in.Number(&column) || !in.Number(&bytes) || !in.Number(&compressed)) return malformed();
-    if (column >= kColumns || stored[column] != nullptr || bytes == 0 || bytes > left ||
+    if (column >= kColumns || (*columns)[column].p != nullptr || bytes == 0 || bytes > left ||
         compressed > static_cast<uint64_t>(in.end - in.p)) {
       return malformed();
     }
     left -= bytes;
-    stored[column] = std::make_unique_for_overwrite<uint8_t[]>(bytes);
-    const size_t size = ZSTD_decompressDCtx(zstd.get(), stored[column].get(), bytes, in.p, compressed);
+    uint8_t* const stored = memory.columns[column].Room(bytes);
+    const size_t size = ZSTD_decompressDCtx(zstd.get(), stored, bytes, in.p, compressed);
     if (ZSTD_isError(size) || size != bytes) return malformed();
     in.p += compressed;
-    (*columns)[column] = {stored[column].get(), stored[column].get() + bytes};
+    (*columns)[column] = {stored, stored + bytes};
   }
   std::string out(header.raw_bytes + Joiner::kSlackBytes, '\0');
-  const auto joiner = std::make_unique<Joiner>(columns.get(), &out, header.raw_bytes);
+  const auto joiner = std::make_unique<Joiner>(columns.get(), &out, header.raw_bytes, &memory);
   if (absl::Status status = joiner->Run(); !status.ok()) return status;
   out.resize(header.raw_bytes);
   return out;

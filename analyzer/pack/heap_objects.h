@@ -10,15 +10,15 @@
 // the ends of the last objects that came from no list are remembered: the cursors.
 //
 // A damaged block may free an object twice, so a list may have a loop: walks are bounded.
-// Memory: 16 bytes for each object and 8 for each free. Not thread-safe.
+// Memory: 16 bytes for each object and 8 for each free, given by the caller, who may use it again. Not thread-safe.
 #ifndef PLATEAU_ANALYZER_PACK_HEAP_OBJECTS_H_
 #define PLATEAU_ANALYZER_PACK_HEAP_OBJECTS_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "analyzer/base/kept_array.h"
 #include "analyzer/base/prefetch.h"
 #include "analyzer/pack/column_layout.h"
 #include "preload/trace/varint.h"
@@ -29,7 +29,23 @@ enum class Allocator : uint8_t { kMalloc, kPymalloc };
 
 class HeapObjects {
  public:
-  explicit HeapObjects(Allocator allocator) : allocator_(allocator), objects_(1) {}
+  struct Object {
+    uint64_t address;
+    uint32_t next;
+    uint32_t size_class : 12;
+    uint32_t height : 20;  // length of the list when it got there, modulo 2^20
+  };
+  static_assert(sizeof(Object) == 16);
+  struct Memory {
+    KeptArray<Object> objects;
+    KeptArray<uint64_t> freed;
+  };
+
+  // For at most so many births and frees. The memory may have served other objects, not at the same time.
+  HeapObjects(Allocator allocator, size_t births, size_t frees, Memory* memory)
+      : allocator_(allocator),
+        objects_(memory->objects.Room(births + 1)),
+        freed_(memory->freed.Room(frees + 1)) {}
 
   // Units of 16 bytes that an object takes: malloc has 8 bytes of its own and a smallest size.
   uint64_t UnitsOf(uint64_t bytes) const {
@@ -40,7 +56,7 @@ class HeapObjects {
   }
   static size_t ClassOf(uint64_t units) { return units < kClasses ? units : kClasses - 1; }
 
-  uint32_t newest() const { return static_cast<uint32_t>(objects_.size() - 1); }
+  uint32_t newest() const { return newest_; }
   uint64_t AddressOf(uint32_t object) const { return objects_[object].address; }
 
   void Prefetch(uint32_t object) const { PrefetchForWriting(&objects_[object]); }
@@ -86,12 +102,12 @@ class HeapObjects {
   uint64_t* LastReused(uint64_t units) { return &last_reused_[ClassOf(units)]; }
 
   // The address of the free of that number, from 1 on in order; 0 when there was none.
-  uint64_t AddressOfFree(uint64_t number) const { return number < freed_.size() ? freed_[number] : 0; }
-  uint32_t frees() const { return static_cast<uint32_t>(freed_.size() - 1); }
+  uint64_t AddressOfFree(uint64_t number) const { return number - 1 < frees_ ? freed_[number] : 0; }
+  uint32_t frees() const { return frees_; }
 
   // An allocation: the new object's number. One that came from no list moves a cursor.
   uint32_t Add(uint64_t address, uint64_t units, bool is_from_list) {
-    objects_.push_back({address, 0, static_cast<uint32_t>(ClassOf(units)), 0});
+    objects_[++newest_] = {address, 0, static_cast<uint32_t>(ClassOf(units)), 0};
     last_allocated = address;
     fresh = address + 16 * units;
     if (!is_from_list) {
@@ -100,7 +116,7 @@ class HeapObjects {
       for (; i > 0; --i) cursors_[i] = cursors_[i - 1];
       cursors_[0] = fresh;
     }
-    return newest();
+    return newest_;
   }
   void Free(uint32_t object) {
     Object& freed = objects_[object];
@@ -109,11 +125,11 @@ class HeapObjects {
     lists_[freed.size_class] = object;
     last_freed_object = object;
     last_freed = freed.address;
-    freed_.push_back(last_freed);
+    freed_[++frees_] = last_freed;
   }
   void FreeElder(uint64_t address) {
     last_freed = last_elder = address;
-    freed_.push_back(address);
+    freed_[++frees_] = address;
   }
 
   uint64_t last_allocated = 0;     // addresses
@@ -124,18 +140,13 @@ class HeapObjects {
 
  private:
   static constexpr size_t kClasses = 4096;
-  struct Object {
-    uint64_t address;
-    uint32_t next;
-    uint32_t size_class : 12;
-    uint32_t height : 20;  // length of the list when it got there, modulo 2^20
-  };
-  static_assert(sizeof(Object) == 16);
   static constexpr uint32_t kHeightMask = (1u << 20) - 1;
 
   const Allocator allocator_;
-  std::vector<Object> objects_;
-  std::vector<uint64_t> freed_ = {0};  // the address of each free, from 1 on
+  Object* const objects_;  // from 1 on, as the next
+  uint64_t* const freed_;  // the address of each free
+  uint32_t newest_ = 0;
+  uint32_t frees_ = 0;
   std::array<uint32_t, kClasses> lists_ = {};
   std::array<uint32_t, kClasses> lengths_ = {};
   std::array<uint64_t, kClasses> last_reused_ = {};

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <future>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +23,7 @@
 #include "analyzer/base/input_file.h"
 #include "analyzer/base/progress.h"
 #include "analyzer/base/status_macros.h"
+#include "analyzer/base/work_on_threads.h"
 #include "analyzer/pack/column_codec.h"
 #include "analyzer/reader/recording.h"
 #include "analyzer/reader/trace_reader.h"
@@ -95,20 +99,7 @@ class Packer {
     PLATEAU_RETURN_IF_ERROR(file_.Open());
     PLATEAU_RETURN_IF_ERROR(file_.Write(&header, trace::kPackedHeaderBytes));
     Progress progress(absl::StrCat("packing ", reader_.path()), reader_.summary().file_bytes);
-    const std::vector<Group> groups = FindGroups();
-    const size_t workers = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostWorkers);
-    for (size_t begin = 0; begin < groups.size(); begin += workers) {
-      const size_t end = std::min(begin + workers, groups.size());
-      std::vector<std::future<absl::StatusOr<Packed>>> packing;
-      for (size_t i = begin; i < end; ++i) {
-        packing.push_back(std::async(std::launch::async, [this, &groups, i] { return Pack(groups[i]); }));
-      }
-      for (auto& one : packing) {  // in their order, so that the file does not depend on the machine
-        PLATEAU_ASSIGN_OR_RETURN(const Packed packed, one.get());
-        PLATEAU_RETURN_IF_ERROR(Write(packed));
-        progress.Add(packed.bytes_read);
-      }
-    }
+    PLATEAU_RETURN_IF_ERROR(PackGroups(FindGroups(), &progress));
     header.data_end = file_.bytes();
     PLATEAU_RETURN_IF_ERROR(file_.Rewrite(&header, trace::kPackedHeaderBytes));
     PLATEAU_RETURN_IF_ERROR(file_.Finish());
@@ -170,6 +161,31 @@ class Packer {
       loaded.parts.push_back({block.header.first_tsc, block.payload});
     }
     return loaded;
+  }
+  // Packs groups on all cores and writes them in their order, so that the file does not depend on the machine. A
+  // thread goes on with one group after the other, because packing keeps its working memory.
+  absl::Status PackGroups(const std::vector<Group>& groups, Progress* progress) {
+    std::mutex mutex;
+    std::condition_variable was_written;
+    std::atomic<size_t> next = 0;
+    size_t written = 0;
+    absl::Status status;
+    WorkOnThreads(std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostWorkers), [&](size_t) {
+      for (size_t i = next++; i < groups.size(); i = next++) {
+        const absl::StatusOr<Packed> packed = Pack(groups[i]);
+        std::unique_lock lock(mutex);
+        was_written.wait(lock, [&] { return written == i; });
+        if (status.ok()) status = packed.ok() ? Write(*packed) : packed.status();
+        if (status.ok()) {
+          progress->Add(packed->bytes_read);
+        } else {
+          next = groups.size();  // what other threads have in hand is not written either
+        }
+        ++written;
+        was_written.notify_all();
+      }
+    });
+    return status;
   }
   // Called by several threads at once.
   absl::StatusOr<Packed> Pack(const Group& group) const {
@@ -243,6 +259,21 @@ absl::StatusOr<PackResult> PackTrace(const std::string& path, const PackOptions&
   }
   PLATEAU_RETURN_IF_ERROR(Packer(*reader, options, &result).Run());
   return result;
+}
+
+std::string ColumnName(size_t column) {
+  static constexpr const char* kCommon[] = {"tag", "time", "node", "location", "offset"};
+  static constexpr const char* kHeap[] = {"stack", "size",      "size_far", "place", "place_far",
+                                          "freed", "freed_far", "elder",    "reused"};
+  static_assert(std::size(kHeap) == kHeapColumns);
+  if (column < std::size(kCommon)) return kCommon[column];
+  if (column - kColumnMalloc < std::size(kHeap)) {
+    return absl::StrCat("malloc.", kHeap[column - kColumnMalloc]);
+  }
+  if (column - kColumnPymalloc < std::size(kHeap)) {
+    return absl::StrCat("pymalloc.", kHeap[column - kColumnPymalloc]);
+  }
+  return column == kColumnOtherExt ? "ext other" : absl::StrCat("ext ", column - kColumnExt);
 }
 
 }  // namespace plateau::reader

@@ -32,6 +32,9 @@ struct PackResult {
 // FailedPrecondition when the trace has damage: packing would throw away what a later version may still read.
 absl::StatusOr<PackResult> PackTrace(const std::string& path, const PackOptions& options = {});
 
+// What PackResult::costs has at that place: "malloc.place", "ext 4", ... for people.
+std::string ColumnName(size_t column);
+
 }  // namespace plateau::reader
 
 #endif  // PLATEAU_ANALYZER_READER_TRACE_PACKER_H_

@@ -99,6 +99,7 @@ class BlockWriter {
   size_t bytes() const { return static_cast<size_t>(out_ - payload_); }
   uint32_t records() const { return header_->record_count; }
   uint64_t last_tsc() const { return last_.tsc; }
+  uint32_t last_stack() const { return last_.stack; }  // what the next allocation's stack is counted from
 
  private:
   class ExtRecord;

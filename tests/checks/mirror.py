@@ -125,6 +125,7 @@ PRELOAD = {
 
 ANALYZER = {
     "base/interval": ("tests/analyzer/base/human_units_test.cc", DATA),
+    "base/kept_array": ("tests/analyzer/pack/address_table_test.cc", INNER),
     "base/prefetch": ("tests/analyzer/replay/live_table_test.cc", "changes speed and no result"),
     "base/progress": ("tests/e2e/report_commands_test.py", "prints to a terminal"),
     "base/status_macros": ("tests/analyzer/reader/trace_reader_test.cc", INNER),

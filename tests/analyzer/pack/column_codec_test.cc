@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -245,6 +246,23 @@ TEST(ColumnCodecTest, OneBlockComesBackByteForByte) {
   const auto packed = PackColumns({{1000, block.payload()}});
   ASSERT_TRUE(packed.ok()) << packed.status();
   EXPECT_EQ(Unpacked(*packed), block.payload());
+}
+
+// Both directions work in memory that served earlier blocks of the thread.
+TEST(ColumnCodecTest, ABlockPacksTheSameWhateverWasPackedBefore) {
+  SampleBlock small(1, 0, 1000, 6000), large;
+  FillLikeAProgram(12, &small);
+  FillLikeAProgram(13, &large);
+  std::string alone;
+  std::thread([&] { alone = PackColumns({{1000, small.payload()}})->bytes; }).join();
+  for (int round = 0; round < 3; ++round) {
+    const auto packed_large = PackColumns({{1000, large.payload()}});
+    const auto packed = PackColumns({{1000, small.payload()}});
+    ASSERT_TRUE(packed_large.ok() && packed.ok());
+    EXPECT_EQ(packed->bytes, alone);
+    EXPECT_EQ(Unpacked(*packed_large), large.payload());
+    EXPECT_EQ(Unpacked(*packed), small.payload());
+  }
 }
 
 // A loop whose steps are alike though nothing within a step is: what is allocated and which object is freed.

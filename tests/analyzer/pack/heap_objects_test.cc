@@ -6,8 +6,28 @@
 namespace plateau {
 namespace {
 
+constexpr size_t kMost = 100;  // births and frees of a test
+
+TEST(HeapObjectsTest, MemoryOfEarlierObjectsIsAsGoodAsNew) {
+  HeapObjects::Memory memory;
+  {
+    HeapObjects objects(Allocator::kMalloc, 2, 2, &memory);
+    objects.Add(0x1000, 4, false);
+    objects.Free(1);
+    objects.FreeElder(0x5000);
+  }
+  HeapObjects objects(Allocator::kMalloc, kMost, kMost, &memory);
+  EXPECT_EQ(objects.newest(), 0u);
+  EXPECT_EQ(objects.AddressOfFree(1), 0u);
+  EXPECT_EQ(objects.CursorAt(0x1040), kCursors);
+  uint64_t address = 0;
+  EXPECT_FALSE(objects.TakePlace(0, 4, &address));
+}
+
 TEST(HeapObjectsTest, ClassesAreThoseOfTheAllocators) {
-  const HeapObjects malloc(Allocator::kMalloc), pymalloc(Allocator::kPymalloc);
+  HeapObjects::Memory memory[2];
+  const HeapObjects malloc(Allocator::kMalloc, 0, 0, &memory[0]),
+      pymalloc(Allocator::kPymalloc, 0, 0, &memory[1]);
   EXPECT_EQ(malloc.UnitsOf(0), 2u);
   EXPECT_EQ(malloc.UnitsOf(24), 2u);
   EXPECT_EQ(malloc.UnitsOf(25), 3u);
@@ -18,7 +38,8 @@ TEST(HeapObjectsTest, ClassesAreThoseOfTheAllocators) {
 }
 
 TEST(HeapObjectsTest, TheObjectFreedLastIsOnTopOfItsList) {
-  HeapObjects objects(Allocator::kMalloc);
+  HeapObjects::Memory memory;
+  HeapObjects objects(Allocator::kMalloc, kMost, kMost, &memory);
   for (const uint64_t address : {0x1000, 0x2000, 0x3000}) objects.Add(address, 4, false);
   objects.Free(1);
   objects.Free(3);
@@ -36,7 +57,8 @@ TEST(HeapObjectsTest, TheObjectFreedLastIsOnTopOfItsList) {
 }
 
 TEST(HeapObjectsTest, AListThatDamageMadeALoopIsWalkedOnlySoFar) {
-  HeapObjects objects(Allocator::kMalloc);
+  HeapObjects::Memory memory;
+  HeapObjects objects(Allocator::kMalloc, kMost, kMost, &memory);
   objects.Add(0x1000, 4, false);
   objects.Add(0x2000, 4, false);
   objects.Free(1);
@@ -47,7 +69,8 @@ TEST(HeapObjectsTest, AListThatDamageMadeALoopIsWalkedOnlySoFar) {
 }
 
 TEST(HeapObjectsTest, AnObjectDeepOnItsListIsNotLookedFor) {
-  HeapObjects objects(Allocator::kMalloc);
+  HeapObjects::Memory memory;
+  HeapObjects objects(Allocator::kMalloc, kMost, kMost, &memory);
   for (uint32_t i = 0; i <= kPlaceListed; ++i) objects.Add(0x1000 + i * 0x100, 4, false);
   for (uint32_t i = 1; i <= kPlaceListed + 1; ++i) objects.Free(i);
   EXPECT_EQ(objects.TakeObject(1, 4), kPlaceListed) << "forty lie above it";
@@ -56,7 +79,8 @@ TEST(HeapObjectsTest, AnObjectDeepOnItsListIsNotLookedFor) {
 }
 
 TEST(HeapObjectsTest, CursorsFollowWhatIsCutOffAndNotWhatComesFromAList) {
-  HeapObjects objects(Allocator::kMalloc);
+  HeapObjects::Memory memory;
+  HeapObjects objects(Allocator::kMalloc, kMost, kMost, &memory);
   objects.Add(0x1000, 4, false);
   EXPECT_EQ(objects.CursorAt(0x1040), 0u) << "behind the new object";
   objects.Add(0x8000, 2, false);
@@ -73,7 +97,8 @@ TEST(HeapObjectsTest, CursorsFollowWhatIsCutOffAndNotWhatComesFromAList) {
 }
 
 TEST(HeapObjectsTest, FreesAreNumberedWithThoseOfOlderObjects) {
-  HeapObjects objects(Allocator::kMalloc);
+  HeapObjects::Memory memory;
+  HeapObjects objects(Allocator::kMalloc, kMost, kMost, &memory);
   objects.Add(0x1000, 4, false);
   objects.FreeElder(0x5000);
   objects.Free(1);
