@@ -89,9 +89,12 @@ int FindLoaderLocks(dl_phdr_info* info, size_t, void*) {
   size_t count = 0;
   for (size_t at = 0; at + sizeof(pthread_mutex_t) <= bytes && count < kMaxLoaderLocks;) {
     const auto* const mutex = reinterpret_cast<const pthread_mutex_t*>(begin + at);
-    const bool is_lock = IsLock(*mutex);
-    if (is_lock) g_loader_locks[count++] = mutex;
-    at += is_lock ? sizeof(pthread_mutex_t) : alignof(pthread_mutex_t);
+    if (IsLock(*mutex)) {
+      g_loader_locks[count++] = mutex;
+      at += sizeof(pthread_mutex_t);
+    } else {
+      at += alignof(pthread_mutex_t);
+    }
   }
   return 1;
 }
