@@ -193,7 +193,8 @@ PLATEAU_EXPORT int fexecve(int fd, char* const* argv, char* const* environment) 
   return plateau::HookFexecve(fd, argv, environment);
 }
 
-// The list of arguments becomes an array, as in the C library; a null ends it.
+// The list of arguments becomes an array, as in the C library; a null ends it. Both arguments of the macro are names.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define PLATEAU_LIST_TO_ARRAY(first, argv)                                                  \
   va_list arguments;                                                                        \
   size_t count = 0;                                                                         \
@@ -207,6 +208,7 @@ PLATEAU_EXPORT int fexecve(int fd, char* const* argv, char* const* environment) 
     *next++ = const_cast<char*>(word);                                                      \
   }                                                                                         \
   *next = nullptr
+// NOLINTEND(bugprone-macro-parentheses)
 
 PLATEAU_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   PLATEAU_LIST_TO_ARRAY(first, argv);

@@ -51,6 +51,8 @@ size_t Product(size_t count, size_t bytes) {
 
 // Each hook has a frame of its own, whose caller is the program. An operator that throws is called when the
 // form that returns null has failed and been left: the exception meets no hook at work.
+//
+// Parameters and arguments are lists with parentheses of their own. NOLINTBEGIN(bugprone-macro-parentheses)
 #define ALLOCATES(symbol, parameters, arguments, bytes)                                      \
   [[gnu::noinline]] void* Hook##symbol parameters {                                          \
     auto* const real = Real<void * parameters>(k##symbol);                                   \
@@ -81,6 +83,7 @@ size_t Product(size_t count, size_t bytes) {
     if (p == nullptr) return Allocate(bytes, frame, [=]() -> void* { return real arguments; }); \
     return Reallocate(p, bytes, frame, [=]() -> void* { return real arguments; });              \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 #include "preload/hooks/other_allocator_calls.inc"
 #undef ALLOCATES
 #undef THROWS
