@@ -96,7 +96,7 @@ absl::StatusOr<int> RunHolders(const Arguments& arguments) {
     absl::StrAppendFormat(
         &text,
         "Process %d has not answered in %.3g s: its main thread ran no Python code, or it is no "
-        "CPython 3.8 to 3.13. An answer that comes later is in the recording.\n",
+        "CPython 3.8 to 3.14. An answer that comes later is in the recording.\n",
         question.pid(), wait);
   }
   PLATEAU_ASSIGN_OR_RETURN(report::ReportModel model, LoadReport(arguments.positional(), options));

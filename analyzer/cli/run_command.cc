@@ -402,7 +402,7 @@ const Command& RunCommand() {
                 "Count the rounds of the program's own Python loops (3.12 and later), for programs without "
                 "training steps."},
            {.name = "no-holders",
-            .help = "Do not look for the references that keep growing bytes alive (CPython 3.8 to 3.13)."},
+            .help = "Do not look for the references that keep growing bytes alive (CPython 3.8 to 3.14)."},
            {.name = "no-follow", .help = "Do not record child processes."},
            {.name = "keep-arguments",
             .help = "Record the command line as it is. Else what looks like a password, a key or a token "

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "preload/recorder/device_blocks.h"
 #include "preload/recorder/event.h"
 
 extern "C" __attribute__((visibility("default"))) void plateau_device_event(
@@ -24,6 +25,7 @@ extern "C" __attribute__((visibility("default"))) void plateau_device_event(
   record.reserved_bytes = event->reserved_bytes;
   record.stack = stack;
   if (event->api != nullptr) record.api = event->api;
+  plateau::NoteDeviceBlock(*event, stack);
   scope.buffer()->StampTime();
   scope.buffer()->Append([&](plateau::trace::BlockWriter& w) { return w.Device(record); });
 }

@@ -12,6 +12,7 @@
 #include "preload/base/spin_lock.h"
 #include "preload/base/system_call.h"
 #include "preload/ledger/process_info.h"
+#include "preload/recorder/device_blocks.h"
 #include "preload/recorder/early_blocks.h"
 #include "preload/recorder/file/slot_pool.h"
 #include "preload/recorder/file/trace_sink.h"
@@ -62,6 +63,7 @@ void TurnOff(ThreadState& t) {
   g_phase.store(Phase::kOff, std::memory_order_relaxed);
   g_gate.Set(GateState::Off(/*fast_free=*/AllocatorIsLibc()));
   g_sample_set.Clear();
+  g_device_blocks.Clear();
   DiscardCounts(t);
 }
 
@@ -142,6 +144,7 @@ bool StartInChild(ThreadState& t) {
   g_shared_lock.Release();
   g_shared_buffer = nullptr;
   g_sample_set.ResetInChild();
+  g_device_blocks.ResetInChild();
   WatchEarlyBlocks();
   g_is_child = true;
   t.buffer = nullptr;
@@ -215,6 +218,7 @@ bool ForgetLastRecording(ThreadState& t) {
   g_shared_lock.Release();
   g_shared_buffer = nullptr;
   g_sample_set.Clear();
+  g_device_blocks.Clear();
   unwind::ResetCaptureAfterFork();
   CallParts(&Part::on_attach_again);
   return true;

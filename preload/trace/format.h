@@ -329,6 +329,7 @@ enum class HolderEnd : uint8_t {
   kNative = 9,         // an object that C or C++ holds (the path begins with it)
   kNativeStack = 10,   // the stack of a thread that runs machine code
   kNativeMemory = 11,  // a block of C or C++ that is not in the trace. what: its C++ class, where known
+  kFrozen = 12,        // as kGarbage, but gc.freeze() keeps the collector from it: it is never freed
 };
 
 enum class MapKind : uint8_t { kAnonymous = 1, kFile = 2, kShared = 3, kArena = 4 };  // kArena: of pymalloc

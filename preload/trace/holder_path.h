@@ -26,7 +26,7 @@ enum class SegmentKind : uint8_t {
   kInterpreter = 4,  // root. Text: which part of the interpreter ("builtins", "thread state", ...)
   kNative = 5,       // root. An object that C or C++ holds, no object of Python. Text: the object's type
   kGlobal = 6,       // of a module. Text: the name
-  kAttribute = 7,    // in the dict or the values of an instance. Text: the name
+  kAttribute = 7,    // in the dict or the values of an instance. Text: the name; number 1, no text: any
   kSlot = 8,         // of a class with __slots__, or a member of a C type. Text: the name
   kTypeDict = 9,     // attribute of a class. Text: the name
   kKey = 10,         // value of a dict. Text: the key; number 1: a str, 2: bytes, 3: another constant, 0: any
@@ -45,7 +45,7 @@ enum class SegmentKind : uint8_t {
   kInside = 23,      // a reference inside an object that does not name it. Text: the object's type
   kGraph = 24,       // node of an autograd graph, without Python's help. Text: its class
   kNativeClass = 25,  // C++ object. Text: its class
-  kRepeat = 26,       // the segments from here on back come again. Number: how many times
+  kRepeat = 26,       // the segment before it comes again. Number: how many times; 0: not counted
   kThreadLocal = 27,  // root. Text: "threading.local"
   kContextVar = 28,   // root. Text: the variable
   kWeakCallback = 29  // callback of a weak reference

@@ -113,9 +113,9 @@ const char* WalkResultName(WalkResult result) {
 }
 
 const char* HolderEndName(HolderEnd end) {
-  static constexpr const char* kNames[] = {"none",        "path",        "garbage",      "native_block",
-                                           "module_data", "unreachable", "opaque",       "not_found",
-                                           "graph",       "native",      "native_stack", "native_memory"};
+  static constexpr const char* kNames[] = {
+      "none",      "path",  "garbage", "native_block", "module_data",   "unreachable", "opaque",
+      "not_found", "graph", "native",  "native_stack", "native_memory", "frozen"};
   const size_t index = static_cast<size_t>(end);
   return index < sizeof(kNames) / sizeof(kNames[0]) ? kNames[index] : "unknown";
 }

@@ -107,7 +107,7 @@ WALK_RESULTS = {1: "done", 2: "cut_by_time", 3: "cut_by_memory", 10: "skipped_bu
                 12: "skipped_import", 13: "skipped_finalizing", 14: "skipped_collecting", 15: "skipped_unsupported",
                 16: "skipped_no_table", 17: "skipped_no_targets"}
 HOLDER_ENDS = ("none path garbage native_block module_data unreachable opaque not_found graph native native_stack "
-               "native_memory").split()
+               "native_memory frozen").split()
 SEGMENTS = ("none module frame file interpreter native global attribute slot type_dict key key_itself index member local "
             "cell default generator traceback context self function buffer inside graph native_class repeat thread_local "
             "context_var weak_callback").split()

@@ -28,8 +28,7 @@ constexpr double kAboutAsMuch = 0.5;       // of the largest: the owner of the r
 constexpr double kWorthAnotherPath = 0.2;  // of what was looked at
 
 bool IsNotFound(const HolderChain& chain) {
-  return chain.end == HolderEnd::kNotFound || chain.end < HolderEnd::kPath ||
-         chain.end > HolderEnd::kNativeMemory;
+  return chain.end == HolderEnd::kNotFound || chain.end < HolderEnd::kPath || chain.end > HolderEnd::kFrozen;
 }
 
 // What two chains must have in common to be one path. Keys right behind the container are in `with_keys` alone.
@@ -108,6 +107,7 @@ HeldBy EndOf(HolderEnd end) {
     case HolderEnd::kGraph:
       return HeldBy::kRoot;
     case HolderEnd::kGarbage:
+    case HolderEnd::kFrozen:
       return HeldBy::kGarbage;
     case HolderEnd::kUnreachable:
       return HeldBy::kLost;
@@ -136,6 +136,8 @@ std::string EndInWords(const HolderChain& chain, const MergeContext& context) {
       return "lost: nothing in the process's memory points to it";
     case HolderEnd::kGarbage:
       return "garbage that waits for the collector";
+    case HolderEnd::kFrozen:
+      return "garbage that gc.freeze() keeps from the collector";
     default:
       return "";
   }

@@ -106,8 +106,9 @@ class Writer {
       case SegmentKind::kContextVar:
         out_.root = "a context variable";
         return Step(s, s.text);
-      case SegmentKind::kGlobal:
       case SegmentKind::kAttribute:
+        return s.text.empty() && s.number == 1 ? Name({s.kind, 1, "*"}) : Name(s);
+      case SegmentKind::kGlobal:
       case SegmentKind::kSlot:
       case SegmentKind::kTypeDict:
       case SegmentKind::kLocal:
@@ -143,7 +144,7 @@ class Writer {
       case SegmentKind::kNativeClass:
         return Step(s, absl::StrCat("C++ ", s.text));
       case SegmentKind::kRepeat:
-        return Link(s, absl::StrCat(" (and ", s.number, " more)"));
+        return Link(s, s.number == 0 ? " (repeated)" : absl::StrCat(" (and ", s.number, " more)"));
       case SegmentKind::kWeakCallback:
         return Step(s, "callback of a weak reference");
     }

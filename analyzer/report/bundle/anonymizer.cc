@@ -297,6 +297,7 @@ std::string Anonymizer::HolderLinkStandIn(const HolderLink& link) {
     before = std::string(start);
     break;
   }
+  if (name == "*") return link.text;  // any of many
   return absl::StrCat(
       before, StandIn(link.kind == "graph" || link.kind == "inside" ? "type" : "name", std::string(name)));
 }

@@ -51,11 +51,11 @@ int PathNamer::OffsetInCode(const void* frame, const void* code) const {
 const void* PathNamer::FreeVariable(const void* code, int64_t index, int64_t count) const {
   if (layout_.minor <= 10) {
     const void* const names = ReadPointer(code, kCodeFreeNames);
-    return index < SizeOf(names) ? TupleItem(names, index) : nullptr;
+    return index < SizeOf(names) ? TupleItem(layout_, names, index) : nullptr;
   }
   const void* const names = ReadPointer(code, kCodeLocalNames);
   const int64_t at = SizeOf(names) - count + index;
-  return at >= 0 && at < SizeOf(names) ? TupleItem(names, at) : nullptr;
+  return at >= 0 && at < SizeOf(names) ? TupleItem(layout_, names, at) : nullptr;
 }
 
 void PathNamer::FromFunction(const void* function, const void* child) {
@@ -76,7 +76,8 @@ bool PathNamer::AddLocal(const void* code, const char* locals, const void* child
   if (layout_.minor >= 11) {
     const void* const names = ReadPointer(code, kCodeLocalNames);
     for (int64_t i = 0; i < SizeOf(names); ++i) {
-      if (ReadPointer(locals, 8 * static_cast<size_t>(i)) == child) return add(TupleItem(names, i));
+      if (StackReference(locals, 8 * static_cast<size_t>(i)) == child)
+        return add(TupleItem(layout_, names, i));
     }
     return false;
   }
@@ -85,14 +86,14 @@ bool PathNamer::AddLocal(const void* code, const char* locals, const void* child
     const void* const names = ReadPointer(code, field);
     // The names of locals begin with those of variables; only so many have a place.
     for (int64_t i = 0; i < SizeOf(names); ++i, ++at) {
-      if (ReadPointer(locals, 8 * at) == child) return add(TupleItem(names, i));
+      if (ReadPointer(locals, 8 * at) == child) return add(TupleItem(layout_, names, i));
     }
   }
   return false;
 }
 
 void PathNamer::FromInterpreterFrame(const void* frame, const void* child) {
-  const void* const code = ReadPointer(frame, g_interpreter.layout.frame_code);
+  const void* const code = StackReference(frame, g_interpreter.layout.frame_code);
   if (AddLocal(code, static_cast<const char*>(frame) + layout_.frame_locals, child)) return;
   if (child != nullptr && KindOf(child) == TypeKind::kDict) return;
   Add(SegmentKind::kInside, 0, "frame");
@@ -101,7 +102,7 @@ void PathNamer::FromInterpreterFrame(const void* frame, const void* child) {
 void PathNamer::AddFrameObject(const void* frame) {
   const void* inner = layout_.minor >= 11 ? ReadPointer(frame, kFrameObjectFrame) : frame;
   if (inner == nullptr) return AddInside(frame);
-  const void* const code = ReadPointer(inner, g_interpreter.layout.frame_code);
+  const void* const code = StackReference(inner, g_interpreter.layout.frame_code);
   AddFrame(SegmentKind::kFrame, code, OffsetInCode(inner, code));
 }
 
@@ -120,7 +121,7 @@ void PathNamer::FromGenerator(const void* generator, const void* child) {
     frame = ReadPointer(generator, layout_.generator_frame);
     if (frame == nullptr) return AddInside(generator);
   }
-  const void* const code = ReadPointer(frame, g_interpreter.layout.frame_code);
+  const void* const code = StackReference(frame, g_interpreter.layout.frame_code);
   if (code == nullptr || ReadPointer(code, kObjectType) != g_interpreter.code_type)
     return AddInside(generator);
   AddFrame(SegmentKind::kGenerator, code, OffsetInCode(frame, code));

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "preload/python/holders/garbage_cycle.h"
-#include "preload/python/holders/graph_walk.h"
+#include "preload/python/holders/native/graph_walk.h"
 
 namespace plateau::python::holders {
 namespace {
@@ -109,9 +109,11 @@ void HolderReport::Name(const Target& target, Row* row) {
       continue;
     }
     const Fork* const fork = ForkOf(chain.nodes[i]);
+    const uint32_t ways = fork != nullptr ? fork->ways : 0;
     const bool is_index = walk_.types().Of(object).kind == TypeKind::kList;
-    namer_.Step(before, object, child,
-                is_below && (i == container ? fork != nullptr && fork->ways > 1 : is_index));
+    // So many ways are not told one by one.
+    const bool has_many = ways > kMaxRecords;
+    namer_.Step(before, object, child, has_many || (is_below && (i == container ? ways > 1 : is_index)));
   }
   namer_.Finish();
   if (target.is_gradient) row->path.Add({trace::SegmentKind::kAttribute, 0, "grad"});
@@ -165,7 +167,7 @@ void HolderReport::WriteStack(uint32_t stack, uint64_t walk_number, const Holder
       row.record.native_stack = target.native_stack;
       if (target.native_class != nullptr) row.record.what = LastPart(target.native_class);
     } else if (walk_.IsGarbage(target.node)) {
-      row.record.end = HolderEnd::kGarbage;
+      row.record.end = walk_.IsFrozen(target.node) ? HolderEnd::kFrozen : HolderEnd::kGarbage;
       NameCycle(target, &row);
     } else {
       Name(target, &row);

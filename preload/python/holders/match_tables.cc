@@ -11,7 +11,17 @@ using trace::HolderEnd;
 constexpr uintptr_t kLowestAddress = 65536;
 constexpr size_t kMaxScannedEntries = 64;
 
+constexpr size_t kFirstImplField = 16;  // behind the table of functions and the count of references
+
 bool LooksLikeAddress(uintptr_t word) { return word >= kLowestAddress && (word & 7) == 0 && word >> 47 == 0; }
+
+// The object of a tensor or storage has the C++ object behind its header, in newer versions behind a word that is
+// 0 or 1 (c10::MaybeOwned).
+const void* ImplOf(const void* object) {
+  const auto first = ReadAt<uintptr_t>(object, 16);
+  const auto impl = first <= 1 ? ReadAt<uintptr_t>(object, 24) : first;
+  return LooksLikeAddress(impl) ? reinterpret_cast<const void*>(impl) : nullptr;
+}
 
 }  // namespace
 
@@ -31,6 +41,8 @@ void ObjectWalk::MatchTables(const void* object, const TypeInfo& info) {
       return MatchNumpy(object);
     case TypeKind::kTensor:
       return MatchTensor(object);
+    case TypeKind::kStorage:
+      return MatchStorage(object);
     case TypeKind::kImage:
       return MatchImage(object);
     case TypeKind::kCData:
@@ -71,26 +83,26 @@ void ObjectWalk::MatchNumpy(const void* array) {
     Reach(ReadPointer(reinterpret_cast<const void*>(data), 8 * static_cast<size_t>(i)));
 }
 
-// The object of a tensor or storage has the C++ object behind its header, in newer versions behind a word that is
-// 0 or 1 (c10::MaybeOwned). A TensorImpl has its StorageImpl, and this the address of the bytes, among its first
-// words; where exactly differs between versions. An address that is there is the one that it owns.
+// A TensorImpl has its StorageImpl, and this the address of the bytes, among its first words; where exactly differs between
+// versions. An address that is there is the one that it owns. The bytes are not read: they may be a device's.
 void ObjectWalk::MatchTensor(const void* tensor) {
-  const auto first = ReadAt<uintptr_t>(tensor, 16);
-  const auto impl = first <= 1 ? ReadAt<uintptr_t>(tensor, 24) : first;
-  if (!LooksLikeAddress(impl)) return;
-  const auto* const object = reinterpret_cast<const void*>(impl);
-  constexpr size_t kFirstField = 16;
-  constexpr size_t kLastField = 40;
-  for (size_t at = kFirstField; at <= kLastField; at += 8) {
-    const auto word = ReadAt<uintptr_t>(object, at);
+  const void* const impl = ImplOf(tensor);
+  if (impl == nullptr) return;
+  for (const size_t at : {kFirstImplField, kFirstImplField + 8}) {
+    const auto word = ReadAt<uintptr_t>(impl, at);
     if (!LooksLikeAddress(word)) continue;
-    Match(word);  // of a storage
-    if (at > kFirstField + 8) continue;
     const auto* const storage = reinterpret_cast<const void*>(word);
-    for (size_t inner = kFirstField; inner <= kFirstField + 16; inner += 8)
+    for (size_t inner = kFirstImplField; inner <= kFirstImplField + 16; inner += 8)
       Match(ReadAt<uintptr_t>(storage, inner));
   }
   tensors_.Append(reinterpret_cast<uintptr_t>(tensor), current_);
+}
+
+void ObjectWalk::MatchStorage(const void* storage) {
+  const void* const impl = ImplOf(storage);
+  if (impl == nullptr) return;
+  constexpr size_t kLastField = 40;
+  for (size_t at = kFirstImplField; at <= kLastField; at += 8) Match(ReadAt<uintptr_t>(impl, at));
 }
 
 // ImagingObject: image 16. ImagingMemoryInstance: rows of the image, equal to the rows of one of two widths that

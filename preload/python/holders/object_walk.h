@@ -7,7 +7,7 @@
 //     builtins, classes that no module names
 //   not found yet:  objects that the collector knows and nobody reached
 //     those with references from outside of Python's objects -> held by C or C++
-//     the others                                             -> garbage
+//     the others                                             -> garbage, or frozen
 //
 // Modules are not walked through: what a function of the program reaches in a module of a library belongs to the
 // library. References are followed by tp_traverse, as the collector does; no reference count changes, no code of
@@ -22,14 +22,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "preload/python/holders/graph_walk.h"
-#include "preload/python/holders/heap_layout.h"
-#include "preload/python/holders/node_list.h"
-#include "preload/python/holders/target_table.h"
-#include "preload/python/holders/type_table.h"
-#include "preload/python/holders/visited_set.h"
-#include "preload/python/holders/walk_clock.h"
-#include "preload/python/holders/walk_memory.h"
+#include "preload/python/holders/native/graph_walk.h"
+#include "preload/python/holders/tables/heap_layout.h"
+#include "preload/python/holders/tables/node_list.h"
+#include "preload/python/holders/tables/target_table.h"
+#include "preload/python/holders/tables/type_table.h"
+#include "preload/python/holders/tables/visited_set.h"
+#include "preload/python/holders/tables/walk_clock.h"
+#include "preload/python/holders/tables/walk_memory.h"
 
 namespace plateau::python::holders {
 
@@ -64,6 +64,8 @@ class ObjectWalk {
   uint64_t frozen_objects() const { return frozen_objects_; }
   // Whether the chain that begins at this root is garbage or held from C; nodes below are neither.
   bool IsGarbage(uint32_t root) const { return first_garbage_ != 0 && root >= first_garbage_; }
+  // Garbage that gc.freeze() keeps the collector from.
+  bool IsFrozen(uint32_t root) const { return first_frozen_ != 0 && root >= first_frozen_; }
   bool IsNative(uint32_t root) const {
     return first_native_ != 0 && root >= first_native_ && !IsGarbage(root);
   }
@@ -102,6 +104,7 @@ class ObjectWalk {
   void MatchTables(const void* object, const TypeInfo& type);
   void MatchNumpy(const void* array);
   void MatchTensor(const void* tensor);
+  void MatchStorage(const void* storage);
   void MatchImage(const void* image);
   void MatchOwnBytes(const void* object, size_t bytes);
   void Match(uintptr_t address, trace::HolderEnd end = trace::HolderEnd::kPath) {
@@ -152,6 +155,7 @@ class ObjectWalk {
   bool is_late_ = false;
   uint32_t first_native_ = 0;
   uint32_t first_garbage_ = 0;
+  uint32_t first_frozen_ = 0;
   uint64_t garbage_objects_ = 0;
   uint64_t frozen_objects_ = 0;
 

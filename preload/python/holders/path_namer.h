@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/python/holders/heap_layout.h"
-#include "preload/python/holders/node_list.h"
-#include "preload/python/holders/type_table.h"
+#include "preload/python/holders/tables/heap_layout.h"
+#include "preload/python/holders/tables/node_list.h"
+#include "preload/python/holders/tables/type_table.h"
 #include "preload/trace/holder_path.h"
 
 namespace plateau::python::holders {
@@ -29,7 +29,7 @@ class PathNamer {
   void Start(trace::HolderPathWriter* out);
 
   // Adds what leads from `parent` to `child`, the next object of the chain; `before` is the one before `parent`, null
-  // at a root. With `any_place` an index or key is left open, because others of the same kind lie beside it.
+  // at a root. With `any_place` an index, key or attribute is left open, because others of the same kind lie beside it.
   void Step(const void* before, const void* parent, const void* child, bool any_place);
   // The first segment of a chain, and what leads from a root that is no object to the first one that is.
   void Root(uint32_t node);
@@ -51,16 +51,17 @@ class PathNamer {
   void AddFrameObject(const void* frame);
   bool AddLocal(const void* code, const char* locals, const void* child);
   void AddKey(const void* key);
+  void AddAnyAttribute();
   void FromDict(const void* before, const void* dict, const void* child, bool any_place);
   void FromFunction(const void* function, const void* child);
   void FromTuple(const void* before, const void* tuple, const void* child, bool any_place);
-  void FromInstance(const void* object, const void* child);
+  void FromInstance(const void* object, const void* child, bool any_place);
   void FromFrameObject(const void* frame, const void* child);
   void FromInterpreterFrame(const void* frame, const void* child);
   void FromGenerator(const void* generator, const void* child);
-  void FromException(const void* exception, const void* child);
-  bool FromMember(const void* object, const void* child);
-  bool FromInlineValues(const void* object, const void* child);
+  void FromException(const void* exception, const void* child, bool any_place);
+  bool FromMember(const void* object, const void* child, bool any_place);
+  bool FromInlineValues(const void* object, const void* child, bool any_place);
   int OffsetInCode(const void* frame, const void* code) const;
   const void* FreeVariable(const void* code, int64_t index, int64_t count) const;
   TypeKind KindOf(const void* object) { return types_.Of(object).kind; }

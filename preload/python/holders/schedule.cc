@@ -1,22 +1,14 @@
 #include "preload/python/holders/schedule.h"
 
-#include <errno.h>
-
 #include <atomic>
 
-#include "preload/base/fixed_text.h"
 #include "preload/base/options.h"
-#include "preload/base/raw_log.h"
 #include "preload/base/system_call.h"
-#include "preload/ledger/ledger.h"
-#include "preload/python/holders/heap_layout.h"
-#include "preload/python/holders/holder_report.h"
-#include "preload/python/holders/object_walk.h"
+#include "preload/python/holders/look.h"
+#include "preload/python/holders/tables/walk_clock.h"
 #include "preload/python/holders/target_choice.h"
-#include "preload/python/holders/walk_clock.h"
 #include "preload/python/interpreter.h"
 #include "preload/python/walk_scope.h"
-#include "preload/recorder/event.h"
 #include "preload/recorder/file/trace_sink.h"
 #include "preload/recorder/step_count.h"
 #include "preload/recorder/tracer.h"
@@ -27,14 +19,7 @@ namespace {
 using trace::WalkReason;
 using trace::WalkResult;
 
-constexpr uint64_t kMaxOwnBytes = uint64_t{1} << 30;
-constexpr uint64_t kLeastOwnBytes = uint64_t{8} << 20;
 constexpr int kMaxDelays = 60;  // ticks in which it was never the moment for a walk
-
-enum class State : uint8_t { kUnknown, kReady, kRefused };
-constinit State g_state = State::kUnknown;
-constinit HeapLayout g_layout = {};
-constinit HeapFunctions g_functions = {};
 
 constinit std::atomic<bool> g_is_ticking{false};
 constinit std::atomic<bool> g_is_pending{false};
@@ -42,7 +27,6 @@ constinit std::atomic<bool> g_is_walking{false};
 constinit std::atomic<uint64_t> g_generation{0};  // forks and detaches
 constinit WalkReason g_due = {};
 constinit int g_delays = 0;
-constinit uint64_t g_walks = 0;
 constinit bool g_has_baseline = false;  // what was alive early is known, so that growth is
 constinit uint64_t g_next_step = kFirstStep;
 constinit uint64_t g_next_seconds = kFirstSeconds;
@@ -51,22 +35,6 @@ constinit uint64_t g_start_tsc = 0;
 constinit uint64_t g_spent_ns = 0;
 // For the next look: some more than the last one took, or twice as much when it was cut.
 constinit uint64_t g_needed_ns = 0;
-
-bool FindInterpreter() {
-  if (g_state != State::kUnknown) return g_state == State::kReady;
-  const char* const refusal = FindHeapLayout(&g_layout, &g_functions);
-  g_state = refusal == nullptr ? State::kReady : State::kRefused;
-  if (refusal != nullptr) {
-    FixedText<160> text;
-    text << "not looked for on CPython " << g_interpreter.version_text << ": " << refusal;
-    RecordInfo("holders", text.view());
-  }
-  return g_state == State::kReady;
-}
-
-void WriteHolder(void* buffer, const trace::HolderRecord& record) {
-  static_cast<ThreadBuffer*>(buffer)->Append([&](trace::BlockWriter& w) { return w.Holder(record); });
-}
 
 // What looks that nobody asked for may still take.
 uint64_t BudgetLeftNs() {
@@ -78,127 +46,6 @@ uint64_t BudgetLeftNs() {
 bool CanAffordLook() {
   constexpr uint64_t kNsPerBlock = 20, kFixedNs = 100'000;
   return BudgetLeftNs() / 2 >= kFixedNs + kNsPerBlock * LiveBlocks();
-}
-
-bool IsAskedFor(WalkReason reason) {
-  return reason == WalkReason::kRequest || reason == WalkReason::kProgram;
-}
-
-// Whether a thread is at this moment inside the machinery of import, not only in a module that is being imported.
-bool IsImporting() {
-  const Layout& layout = g_interpreter.layout;
-  constexpr int kInnermost = 4;
-  const void* thread = g_functions.first_thread(g_functions.main_interpreter());
-  for (; thread != nullptr; thread = ReadPointer(thread, kThreadNext)) {
-    const void* frame = ReadPointer(thread, layout.tstate_frame);
-    if (layout.root == FrameRoot::kCFrame && frame != nullptr)
-      frame = ReadPointer(frame, layout.cframe_frame);
-    for (int i = 0; frame != nullptr && i < kInnermost;
-         frame = ReadPointer(frame, layout.frame_previous), ++i) {
-      const void* const code = ReadPointer(frame, layout.frame_code);
-      if (code == nullptr || ReadPointer(code, kObjectType) != g_interpreter.code_type) continue;
-      if (IsImportMachinery(code)) return true;
-    }
-  }
-  return false;
-}
-
-void WriteWalk(ThreadBuffer* buffer, const trace::HolderWalkRecord& record) {
-  buffer->StampTime();
-  buffer->Append([&](trace::BlockWriter& w) { return w.HolderWalk(record); });
-}
-
-// Fills the record. The records of the chains are written on the way.
-void Walk(ThreadBuffer* buffer, WalkClock* clock, uint64_t limit_ns, const uint32_t* stacks,
-          trace::HolderWalkRecord* record) {
-  if (!HasLiveTable()) {
-    record->result = WalkResult::kSkippedNoTable;
-    return;
-  }
-  const uint64_t left = MemoryLeft() / 8;
-  const uint64_t limit_bytes = left < kMaxOwnBytes ? left : kMaxOwnBytes;
-  if (limit_bytes < kLeastOwnBytes) {
-    record->result = WalkResult::kSkippedMemory;
-    record->limit = limit_bytes;
-    return;
-  }
-  WalkMemory memory(limit_bytes);
-  auto* const targets = memory.TakeArray<TargetTable>(1);
-  if (targets == nullptr || Look() == 0) {
-    record->result = targets == nullptr ? WalkResult::kSkippedMemory : WalkResult::kSkippedNoTargets;
-    return;
-  }
-  Choose(IsAskedFor(record->reason) ? Wanted::kAny : Wanted::kGrown, stacks, targets);
-  record->targets_asked = targets->count();
-  if (targets->count() == 0) {
-    record->result = WalkResult::kSkippedNoTargets;
-    return;
-  }
-  // The names of what was found are to be written within the limit too.
-  clock->SetLimit(limit_ns - limit_ns / 8);
-  ObjectWalk walk(g_layout, g_functions, &memory, targets, clock);
-  const ObjectWalk::End end = walk.Run();
-  record->result = end == ObjectWalk::End::kTime     ? WalkResult::kCutByTime
-                   : end == ObjectWalk::End::kMemory ? WalkResult::kCutByMemory
-                                                     : WalkResult::kDone;
-  if (end == ObjectWalk::End::kTime) record->limit = limit_ns;
-  if (end == ObjectWalk::End::kMemory) record->limit = limit_bytes;
-  PathNamer namer(g_layout, g_functions, walk.nodes(), &walk.types());
-  HolderReport report(&walk, targets, &namer, &memory);
-  buffer->StampTime();
-  report.Write(record->walk, {buffer, WriteHolder});
-  record->objects = walk.nodes().size();
-  record->garbage_objects = walk.garbage_objects();
-  record->frozen_objects = walk.frozen_objects();
-  for (size_t i = 0; i < targets->count(); ++i) {
-    if ((*targets)[i].end != trace::HolderEnd::kNotFound) ++record->targets_found;
-    if ((*targets)[i].node != 0 && walk.IsGarbage((*targets)[i].node))
-      record->garbage_bytes += (*targets)[i].bytes;
-  }
-  record->own_bytes = memory.used_bytes();
-}
-
-int WalkAndRecord(WalkReason reason, uint64_t limit_ns) {
-  EventScope scope;
-  if (!scope) return -1;
-  const OwnCallScope own(scope.thread());
-  const int saved_errno = errno;
-  WalkClock clock;
-  trace::HolderWalkRecord record = {};
-  record.walk = ++g_walks;
-  record.reason = reason;
-  record.step = StepsMarked();
-  CollectorState collector;
-  const bool has_collector = FindCollector(g_layout, g_functions, &collector);
-  record.gc_disabled = has_collector && *collector.enabled == 0;
-  uint32_t stacks[5] = {};
-  if (reason == WalkReason::kRequest && g_sink.header() != nullptr) {
-    for (int i = 0; i < 4; ++i)
-      stacks[i] = __atomic_load_n(&g_sink.header()->holder_stacks[i], __ATOMIC_RELAXED);
-  }
-  if (has_collector && *collector.collecting != 0) {
-    record.result = WalkResult::kSkippedCollecting;
-  } else {
-    Walk(scope.buffer(), &clock, limit_ns, stacks, &record);
-  }
-  record.elapsed_ns = clock.ElapsedNs();
-  WriteWalk(scope.buffer(), record);
-  const uint64_t used_ns = clock.UsedNs();
-  if (!IsAskedFor(reason)) g_spent_ns += used_ns;
-  g_needed_ns = record.result == WalkResult::kCutByTime ? 2 * used_ns : used_ns + used_ns / 4;
-  errno = saved_errno;
-  return record.result < WalkResult::kSkippedBudget ? static_cast<int>(record.targets_found) : -1;
-}
-
-void Skip(WalkReason reason, WalkResult result) {
-  EventScope scope;
-  if (!scope) return;
-  trace::HolderWalkRecord record = {};
-  record.walk = ++g_walks;
-  record.reason = reason;
-  record.result = result;
-  record.step = StepsMarked();
-  WriteWalk(scope.buffer(), record);
 }
 
 // What is due next, once this is done.
@@ -220,28 +67,30 @@ void Answer() {
   __atomic_store_n(&header->holder_answer, g_answered, __ATOMIC_RELEASE);
 }
 
-// Whether this thread has the lock, in the interpreter whose modules and threads are walked.
-bool IsInMainInterpreter() {
-  const void* const state = g_interpreter.this_thread_state();
-  return state != nullptr && g_functions.unchecked_state() == state &&
-         ReadPointer(state, kThreadInterpreter) == g_functions.main_interpreter();
+// Returns the number of targets found, -1 when there was no walk.
+int LookAndAccount(WalkReason reason, uint64_t limit_ns) {
+  const LookResult result = WalkAndRecord(reason, limit_ns);
+  if (result.used_ns == 0) return -1;
+  if (!IsAskedFor(reason)) g_spent_ns += result.used_ns;
+  g_needed_ns = result.was_cut_by_time ? 2 * result.used_ns : result.used_ns + result.used_ns / 4;
+  return result.found;
 }
 
 // In the main thread, between two bytecodes, with the interpreter's lock.
 int OnPendingCall(void* argument) {
   if (reinterpret_cast<uintptr_t>(argument) != g_generation.load()) return 0;  // of the parent, before a fork
   const WalkReason reason = g_due;
-  if (!IsFinalizing() && g_functions.is_initialized() != 0 && IsInMainInterpreter() &&
+  if (!IsFinalizing() && InterpreterFunctions().is_initialized() != 0 && IsInMainInterpreter() &&
       !g_is_walking.exchange(true)) {
     if (IsImporting()) {
       if (++g_delays > kMaxDelays) {
-        Skip(reason, WalkResult::kSkippedImport);
+        RecordSkip(reason, WalkResult::kSkippedImport);
         if (reason == WalkReason::kRequest) Answer();
         Settle(reason);
       }
     } else {
       const uint64_t budget_ns = BudgetLeftNs();
-      WalkAndRecord(reason, IsAskedFor(reason) || budget_ns > kMaxWalkNs ? kMaxWalkNs : budget_ns);
+      LookAndAccount(reason, IsAskedFor(reason) || budget_ns > kMaxWalkNs ? kMaxWalkNs : budget_ns);
       if (reason == WalkReason::kRequest) Answer();
       Settle(reason);
     }
@@ -289,8 +138,8 @@ int DoNothing(void*) { return 0; }
 // From 3.9 to 3.11 a call that another thread has asked for is not seen by a main thread that nothing else stops. One
 // that the main thread asks for itself makes it look.
 void WakeMainThread() {
-  if (g_layout.minor >= 12 || sys::Gettid() != sys::Getpid()) return;
-  g_functions.add_pending_call(DoNothing, nullptr);
+  if (InterpreterMinor() >= 12 || sys::Gettid() != sys::Getpid()) return;
+  InterpreterFunctions().add_pending_call(DoNothing, nullptr);
 }
 
 void OnTick() {
@@ -301,11 +150,11 @@ void OnTick() {
   if (g_is_pending.load(std::memory_order_relaxed)) {
     WakeMainThread();
   } else if (IsDue(&reason)) {
-    if (FindInterpreter() && g_functions.is_initialized() != 0 && !IsFinalizing()) {
+    if (FindInterpreter() && InterpreterFunctions().is_initialized() != 0 && !IsFinalizing()) {
       g_due = reason;
       g_is_pending.store(true);
       void* const argument = reinterpret_cast<void*>(g_generation.load());
-      if (g_functions.add_pending_call(OnPendingCall, argument) != 0) g_is_pending.store(false);
+      if (InterpreterFunctions().add_pending_call(OnPendingCall, argument) != 0) g_is_pending.store(false);
     }
   } else if (g_options.holders && !g_has_baseline) {
     TakeBaseline();
@@ -319,7 +168,6 @@ void ResetInChild() {
   g_is_pending.store(false);
   g_is_walking.store(false);
   g_delays = 0;
-  g_walks = 0;
   g_has_baseline = false;
   g_next_step = kFirstStep;
   g_next_seconds = kFirstSeconds;
@@ -327,7 +175,7 @@ void ResetInChild() {
   g_start_tsc = 0;
   g_spent_ns = 0;
   g_needed_ns = 0;
-  ForgetLooks();
+  ForgetWalks();
 }
 
 // The call that is pending in the interpreter is of the recording that ends.
@@ -337,9 +185,9 @@ void Leave() { g_generation.fetch_add(1); }
 
 int LookNow(WalkReason reason) {
   if (!Ready() || !Enabled() || InHook() || !FindInterpreter()) return -1;
-  if (g_functions.is_initialized() == 0 || IsFinalizing()) return -1;
+  if (InterpreterFunctions().is_initialized() == 0 || IsFinalizing()) return -1;
   if (!IsInMainInterpreter() || g_is_walking.exchange(true)) return -1;
-  const int found = WalkAndRecord(reason, kMaxWalkNs);
+  const int found = LookAndAccount(reason, kMaxWalkNs);
   g_is_walking.store(false);
   return found;
 }

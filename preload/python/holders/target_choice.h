@@ -1,9 +1,10 @@
-// Which blocks are asked for: of the stacks whose live bytes have grown most since the last look, up to 64 each.
+// Which blocks are asked for: of the stacks whose live bytes have grown most since the last look, up to 64 each. Device and
+// pinned memory have every other place, when there is such memory.
 //
 //   Look()     adds up the live recorded blocks by stack; remembers the sums for the next look
 //   Choose()   the stacks, and of each a random sample of its blocks
 //
-// The tables of live blocks are those of the sampler; exact mode keeps none. One thread at a time. Allocates: pages of
+// The tables of live blocks are those of the sampler, which exact mode does not keep, and the recorder's of device blocks. One thread at a time. Allocates: pages of
 // our own, at the first look. Locks: a shard's, for a few hundred entries at a time.
 #ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TARGET_CHOICE_H_
 #define PLATEAU_PRELOAD_PYTHON_HOLDERS_TARGET_CHOICE_H_
@@ -11,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/python/holders/target_table.h"
+#include "preload/python/holders/tables/target_table.h"
 
 namespace plateau::python::holders {
 

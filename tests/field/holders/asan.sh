@@ -10,7 +10,7 @@ libraries=()
 while read -r library; do libraries+=("$library"); done < <(find "$build/preload" -name '*.a' ! -name '*holders*' ! -name '*cuda*')
 g++ -std=c++20 -O1 -g -fPIC -shared -fsanitize=address -fno-omit-frame-pointer -fno-exceptions -fno-rtti -fno-threadsafe-statics \
   -I"$source" -o "$work/checked_walk.so" "$source/tests/field/holders/checked_walk.cc" \
-  $(find "$source/preload/python/holders" -name '*.cc' ! -name schedule.cc) \
+  $(find "$source/preload/python/holders" -name '*.cc' ! -name schedule.cc ! -name look.cc) \
   -Wl,--start-group "${libraries[@]}" -Wl,--end-group -Wl,--gc-sections -Wl,-z,defs -ldl -lpthread
 failed=0
 for python in "$@"; do

@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "preload/base/clock.h"
-#include "preload/python/holders/heap_layout.h"
 #include "preload/python/holders/holder_report.h"
 #include "preload/python/holders/object_walk.h"
 #include "preload/python/holders/path_namer.h"
-#include "preload/python/holders/walk_clock.h"
+#include "preload/python/holders/tables/heap_layout.h"
+#include "preload/python/holders/tables/walk_clock.h"
 #include "preload/python/interpreter.h"
 #include "preload/recorder/parts.h"
 

@@ -142,6 +142,28 @@ def garbage_of_closures():
         make(i)
 
 
+# A program that freezes as it goes on, so that the collector never comes to its cycles.
+@case("frozen")
+def garbage_that_is_frozen():
+    for i in range(COUNT):
+        a, b = Box(), Box()
+        a.other, b.other, a.data = b, a, blob(i)
+        gc.freeze()
+        del a, b
+    gc.collect()
+
+
+@case("garbage")
+def garbage_beside_frozen_objects():
+    global keep
+    keep = [Box() for _ in range(100)]
+    gc.freeze()
+    gc.disable()
+    for i in range(COUNT):
+        a, b = Box(), Box()
+        a.other, b.other, a.data = b, a, blob(i)
+
+
 class WithDel:
     def __del__(self):
         pass

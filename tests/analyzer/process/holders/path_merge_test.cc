@@ -184,6 +184,17 @@ TEST_F(PathMergeTest, GarbageSaysItsCycle) {
   EXPECT_EQ(holding.paths[0].text, "garbage that waits for the collector; cycle: inside Node.other");
 }
 
+TEST_F(PathMergeTest, FrozenGarbageDoesNotWaitForTheCollector) {
+  HolderChain& chain =
+      Add({{SegmentKind::kInside, 0, "Node"}, {SegmentKind::kAttribute, 0, "other"}}, 64, 64);
+  chain.end = HolderEnd::kFrozen;
+  const SiteHolding holding = Merge();
+  EXPECT_DOUBLE_EQ(holding.garbage_share, 0);
+  ASSERT_EQ(holding.paths.size(), 1u);
+  EXPECT_EQ(holding.paths[0].text,
+            "garbage that gc.freeze() keeps from the collector; cycle: inside Node.other");
+}
+
 TEST_F(PathMergeTest, NativeHoldersNameWhereTheirBlockWasMade) {
   HolderChain& chain = Add({}, 64, 64);
   chain.end = HolderEnd::kNativeBlock;

@@ -84,6 +84,15 @@ TEST(PathTextTest, KeysAreEscaped) {
   EXPECT_EQ(Text({{SegmentKind::kGlobal, 0, "d"}, {SegmentKind::kKey, 3, "17"}}), "d[17]");
 }
 
+TEST(PathTextTest, ManyAttributesAndLongListsAreSaidOnce) {
+  EXPECT_EQ(Text({{SegmentKind::kGlobal, 0, "model"}, {SegmentKind::kAttribute, 1, ""}}), "model.*");
+  EXPECT_EQ(Text({{SegmentKind::kGlobal, 0, "head"},
+                  {SegmentKind::kSlot, 0, "next"},
+                  {SegmentKind::kRepeat, 0, ""},
+                  {SegmentKind::kSlot, 0, "data"}}),
+            "head.next (repeated).data");
+}
+
 TEST(PathTextTest, AKindOfALaterVersionShowsItsText) {
   EXPECT_EQ(Text({{SegmentKind::kGlobal, 0, "x"}, {static_cast<SegmentKind>(200), 0, "soon"}}), "x -> soon");
   EXPECT_EQ(Text({{SegmentKind::kGlobal, 0, "x"}, {static_cast<SegmentKind>(200), 0, ""}}), "x");

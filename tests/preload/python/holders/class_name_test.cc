@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "preload/python/holders/graph_walk.h"
+#include "preload/python/holders/native/graph_walk.h"
 
 namespace plateau::python::holders {
 namespace {

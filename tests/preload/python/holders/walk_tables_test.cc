@@ -7,11 +7,12 @@
 #include <unordered_set>
 #include <vector>
 
-#include "preload/python/holders/node_list.h"
-#include "preload/python/holders/target_table.h"
-#include "preload/python/holders/visited_set.h"
-#include "preload/python/holders/walk_clock.h"
-#include "preload/python/holders/walk_memory.h"
+#include "preload/python/holders/tables/node_list.h"
+#include "preload/python/holders/tables/stack_sums.h"
+#include "preload/python/holders/tables/target_table.h"
+#include "preload/python/holders/tables/visited_set.h"
+#include "preload/python/holders/tables/walk_clock.h"
+#include "preload/python/holders/tables/walk_memory.h"
 
 namespace plateau::python::holders {
 namespace {
@@ -75,6 +76,58 @@ TEST(NodeListTest, ParentsComeBack) {
     EXPECT_EQ(nodes.parent(i), i / 2);
     EXPECT_EQ(nodes.tag(i), NodeTag::kObject);
   }
+}
+
+TEST(StackSumsTest, GrowthIsOfEachStackHoweverManyThereAre) {
+  const uint64_t before = OwnBytes();
+  StackSums sums;
+  constexpr uint32_t kStacks = 200'000;
+  for (uint64_t look = 1; look <= 3; ++look) {
+    ASSERT_TRUE(sums.BeginLook());
+    EXPECT_EQ(sums.has_looked_twice(), look > 1);
+    for (uint32_t stack = 1; stack <= kStacks; ++stack) sums.Add(stack * 7)->bytes += stack * look;
+  }
+  EXPECT_EQ(sums.size(), kStacks);
+  for (uint32_t stack = 1; stack <= kStacks; ++stack) {
+    const StackSum* const sum = sums.Find(stack * 7);
+    ASSERT_NE(sum, nullptr);
+    EXPECT_EQ(sum->bytes, stack * 3u);
+    EXPECT_EQ(sum->growth(), int64_t{stack});
+  }
+  EXPECT_EQ(sums.Find(8), nullptr);
+  sums.Clear();
+  EXPECT_EQ(sums.Find(7), nullptr);
+  EXPECT_EQ(OwnBytes(), before);
+}
+
+TEST(StackSumsTest, StacksThatHaveNothingMakeRoomForOthers) {
+  StackSums sums;
+  // More stacks than the largest table has places for, but only some of them live at any two looks.
+  for (uint32_t look = 0; look < 40; ++look) {
+    ASSERT_TRUE(sums.BeginLook());
+    for (uint32_t i = 1; i <= 50'000; ++i) {
+      StackSum* const sum = sums.Add(look * 50'000 + i);
+      ASSERT_NE(sum, nullptr) << look;
+      sum->bytes += i;
+    }
+  }
+  EXPECT_LT(sums.size(), StackSums::kMostSlots);
+  EXPECT_EQ(sums.Find(39 * 50'000 + 5)->growth(), 5);
+  sums.Clear();
+}
+
+TEST(StackSumsTest, WhatHasNoPlaceIsLeftOut) {
+  StackSums sums;
+  ASSERT_TRUE(sums.BeginLook());
+  uint32_t added = 0;
+  for (uint32_t stack = 1; stack <= StackSums::kMostSlots; ++stack) {
+    StackSum* const sum = sums.Add(stack);
+    if (sum == nullptr) continue;
+    sum->bytes = 1;
+    ++added;
+  }
+  EXPECT_EQ(added, StackSums::kMostSlots / 4 * 3);
+  sums.Clear();
 }
 
 TEST(TargetTableTest, EveryTargetIsFoundAndNothingElse) {

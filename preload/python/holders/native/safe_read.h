@@ -2,8 +2,8 @@
 // letting the program fault.
 //
 // Allocates: never. Locks: never. False where the memory is gone, or the kernel or a filter forbids the call.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_SAFE_READ_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_SAFE_READ_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_SAFE_READ_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_SAFE_READ_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,4 +22,4 @@ inline bool SafeRead(uintptr_t address, void* out, size_t bytes) {
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_SAFE_READ_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_SAFE_READ_H_

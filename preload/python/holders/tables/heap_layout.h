@@ -1,9 +1,9 @@
-// Where CPython 3.8 to 3.13 keeps what a walk over its objects reads, beyond preload/python/layout.h.
+// Where CPython 3.8 to 3.14 keeps what a walk over its objects reads, beyond preload/python/layout.h.
 //
 // A version without a row is refused by name. Functions and sizes come from the interpreter itself wherever it
 // exports them; tp_traverse does the rest. Reads only. Allocates: never. Locks: never.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_HEAP_LAYOUT_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_HEAP_LAYOUT_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_HEAP_LAYOUT_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_HEAP_LAYOUT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +24,7 @@ struct HeapLayout {
   uint16_t frame_locals;     // first local: of a frame object up to 3.10, of an interpreter frame after
   uint16_t generator_frame;  // 3.11 and later: the frame inside the generator; before: pointer to it
   uint16_t cached_keys;      // of a heap type: names of its instances' attributes, 3.11 and later
+  uint16_t tuple_items;      // from 3.14 on a tuple has its hash in front of them
 };
 
 // The fields of objects, the same in all these versions.
@@ -53,7 +54,6 @@ inline constexpr uint64_t kExceptionFlag = 1u << 30;
 inline constexpr uint64_t kTypeFlag = 1u << 31;
 
 inline constexpr size_t kListItems = 24;
-inline constexpr size_t kTupleItems = 24;
 inline constexpr size_t kDictUsed = 16;
 inline constexpr size_t kDictKeys = 32;
 inline constexpr size_t kSetUsed = 24;
@@ -68,8 +68,9 @@ inline constexpr size_t kMethodSelf = 24;
 inline constexpr size_t kDequeMaxLength = 64;
 inline constexpr size_t kTracebackFrame = 24;    // tb_next is at 16
 inline constexpr size_t kFrameObjectFrame = 24;  // 3.11 and later
-inline constexpr size_t kFrameStackTop = 64;     // 3.11 and later: entries of the locals and the stack, or -1
-inline constexpr size_t kCodeLocalNames = 96;    // 3.11 and later
+inline constexpr size_t kFrameStackTop =
+    64;  // 3.11 to 3.13: entries of the locals and the stack, or -1; 3.14: their end, or null
+inline constexpr size_t kCodeLocalNames = 96;  // 3.11 and later
 inline constexpr size_t kCodeLocalKinds = 104;
 inline constexpr size_t kCodeVarNames = 72;  // up to 3.10; then free variables and cell variables
 inline constexpr size_t kCodeFreeNames = 80;
@@ -103,14 +104,32 @@ struct CollectorState {
 };
 bool FindCollector(const HeapLayout& layout, const HeapFunctions& functions, CollectorState* state);
 
+// A place of a frame from 3.14 on: low bits say who counts the reference, or that it is no object but a number. In earlier
+// versions they are 0.
+inline const void* StackReference(const void* frame, size_t offset) {
+  constexpr uintptr_t kTag = 3;
+  const auto word = ReadAt<uintptr_t>(frame, offset);
+  return (word & kTag) == kTag ? nullptr : reinterpret_cast<const void*>(word & ~kTag);
+}
+
+// The next of a collector's list. 3.14 has a flag in the low bit.
+inline const void* NextInList(const void* header) {
+  return reinterpret_cast<const void*>(ReadAt<uintptr_t>(header, 0) & ~uintptr_t{3});
+}
+
+// How many references to an object there are. From 3.14 on the upper half of the word has other things.
+inline int64_t ReferencesOf(const HeapLayout& layout, const void* object) {
+  return layout.minor >= 14 ? int64_t{ReadAt<uint32_t>(object, 0)} : ReadAt<int64_t>(object, 0);
+}
+
 inline const char* NameOfType(const void* type) { return ReadAt<const char*>(type, kTypeName); }
 
 // Items of a tuple, list or other object of variable size.
 inline int64_t SizeOf(const void* object) { return ReadAt<int64_t>(object, kObjectSize); }
-inline const void* TupleItem(const void* tuple, int64_t index) {
-  return ReadPointer(tuple, kTupleItems + 8 * static_cast<size_t>(index));
+inline const void* TupleItem(const HeapLayout& layout, const void* tuple, int64_t index) {
+  return ReadPointer(tuple, layout.tuple_items + 8 * static_cast<size_t>(index));
 }
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_HEAP_LAYOUT_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_HEAP_LAYOUT_H_

@@ -10,18 +10,18 @@
 // that was emptied; so for a block a module is named only where it leads to most of the targets of a stack, and to two at
 // least.
 // Reads go through the kernel. Needs glibc's malloc. Allocates: from the walk's memory.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_REACH_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_REACH_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_NATIVE_REACH_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_NATIVE_REACH_H_
 
 #include <link.h>
 
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/python/holders/target_table.h"
-#include "preload/python/holders/visited_set.h"
-#include "preload/python/holders/walk_clock.h"
-#include "preload/python/holders/walk_memory.h"
+#include "preload/python/holders/tables/target_table.h"
+#include "preload/python/holders/tables/visited_set.h"
+#include "preload/python/holders/tables/walk_clock.h"
+#include "preload/python/holders/tables/walk_memory.h"
 
 namespace plateau::python::holders {
 
@@ -83,4 +83,4 @@ class NativeReach {
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_REACH_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_NATIVE_REACH_H_

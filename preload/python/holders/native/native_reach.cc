@@ -1,11 +1,11 @@
-#include "preload/python/holders/native_reach.h"
+#include "preload/python/holders/native/native_reach.h"
 
 #include <sys/auxv.h>
 
 #include "preload/base/module_walk.h"
 #include "preload/base/real_functions.h"
 #include "preload/base/system_call.h"
-#include "preload/python/holders/safe_read.h"
+#include "preload/python/holders/native/safe_read.h"
 #include "preload/python/interpreter.h"
 
 namespace plateau::python::holders {

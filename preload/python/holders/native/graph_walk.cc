@@ -1,10 +1,10 @@
-#include "preload/python/holders/graph_walk.h"
+#include "preload/python/holders/native/graph_walk.h"
 
 #include <cstring>
 
 #include "preload/base/real_functions.h"
-#include "preload/python/holders/heap_layout.h"
-#include "preload/python/holders/safe_read.h"
+#include "preload/python/holders/native/safe_read.h"
+#include "preload/python/holders/tables/heap_layout.h"
 
 namespace plateau::python::holders {
 namespace {

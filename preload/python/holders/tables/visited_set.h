@@ -5,13 +5,13 @@
 // Objects take 16 bytes or more, so no two share a bit. What lies close together in the heap has its bits in one
 // cache line, which a table of hashed addresses would not have; that is what makes a walk cheaper than a
 // collection. One thread. Allocates: from the walk's memory.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_VISITED_SET_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_VISITED_SET_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_VISITED_SET_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_VISITED_SET_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/python/holders/walk_memory.h"
+#include "preload/python/holders/tables/walk_memory.h"
 
 namespace plateau::python::holders {
 
@@ -109,4 +109,4 @@ class VisitedSet {
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_VISITED_SET_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_VISITED_SET_H_

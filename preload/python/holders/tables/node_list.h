@@ -2,13 +2,13 @@
 // from. The list is the queue of the breadth-first walk and the record of all chains.
 //
 // One thread. Allocates: from the walk's memory.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_NODE_LIST_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_NODE_LIST_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_NODE_LIST_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_NODE_LIST_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/python/holders/walk_memory.h"
+#include "preload/python/holders/tables/walk_memory.h"
 
 namespace plateau::python::holders {
 
@@ -82,4 +82,4 @@ class NodeList {
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_NODE_LIST_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_NODE_LIST_H_

@@ -1,7 +1,7 @@
-#include "preload/python/holders/native_search.h"
+#include "preload/python/holders/native/native_search.h"
 
-#include "preload/python/holders/native_reach.h"
-#include "preload/python/holders/safe_read.h"
+#include "preload/python/holders/native/native_reach.h"
+#include "preload/python/holders/native/safe_read.h"
 #include "preload/sampler/sample_set.h"
 
 namespace plateau::python::holders {

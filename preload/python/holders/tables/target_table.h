@@ -3,8 +3,8 @@
 //   Find(address)   one look into 8 KiB of bits, which stay in the first cache; then a small table
 //
 // One thread. Allocates: never (about 50 KiB, part of the walk's memory).
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TARGET_TABLE_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TARGET_TABLE_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_TARGET_TABLE_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_TARGET_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +22,7 @@ struct Target {
   const char* native_class;  // kGraph: name of the node's class; kModuleData: the module; else null
   uint32_t native_stack;     // kNativeBlock: where the block was made that has the address
   bool is_gradient;          // it is the gradient of the tensor that was found
+  bool is_of_device;         // device or pinned memory
 };
 
 class TargetTable {
@@ -29,9 +30,10 @@ class TargetTable {
   static constexpr size_t kMaxTargets = 512;
 
   // False when it is full or the address is known.
-  bool Add(uintptr_t address, uint64_t bytes, uint32_t stack) {
+  bool Add(uintptr_t address, uint64_t bytes, uint32_t stack, bool is_of_device = false) {
     if (count_ == kMaxTargets || Find(address) != nullptr) return false;
-    targets_[count_] = {address, bytes, stack, 0, trace::HolderEnd::kNotFound, nullptr, 0, false};
+    targets_[count_] = {address, bytes, stack, 0,           trace::HolderEnd::kNotFound,
+                        nullptr, 0,     false, is_of_device};
     const uint64_t hash = Hash(address);
     bits_[BitOf(hash) / 64] |= uint64_t{1} << (BitOf(hash) & 63);
     size_t at = SlotOf(hash);
@@ -60,14 +62,15 @@ class TargetTable {
   // Without those that only an opaque object was found for.
   size_t found() const { return found_; }
   // There are always some small blocks that belong to no object. Looking for them in native memory is worth it from one
-  // part in a hundred of the bytes on.
+  // part in a hundred of the bytes on, of the host's or of the devices'.
   bool AreMissingMuch() const {
-    uint64_t all = 0, missing = 0;
+    uint64_t all[2] = {}, missing[2] = {};
     for (size_t i = 0; i < count_; ++i) {
-      all += targets_[i].bytes;
-      if (targets_[i].end == trace::HolderEnd::kNotFound) missing += targets_[i].bytes;
+      const Target& target = targets_[i];
+      all[target.is_of_device] += target.bytes;
+      if (target.end == trace::HolderEnd::kNotFound) missing[target.is_of_device] += target.bytes;
     }
-    return missing >= all / 100;
+    return (all[0] != 0 && missing[0] >= all[0] / 100) || (all[1] != 0 && missing[1] >= all[1] / 100);
   }
   Target& operator[](size_t i) { return targets_[i]; }
   const Target& operator[](size_t i) const { return targets_[i]; }
@@ -96,4 +99,4 @@ class TargetTable {
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TARGET_TABLE_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_TARGET_TABLE_H_

@@ -2,8 +2,8 @@
 //
 // What a walk costs the program is the time that its thread runs; on a busy machine the clock goes on while it does
 // not. IsUp() reads the thread's clock only when the rest could be used up. One thread. Allocates: never.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_WALK_CLOCK_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_WALK_CLOCK_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_WALK_CLOCK_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_WALK_CLOCK_H_
 
 #include <cstdint>
 
@@ -59,4 +59,4 @@ class WalkClock {
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_WALK_CLOCK_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_WALK_CLOCK_H_

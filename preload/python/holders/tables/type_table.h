@@ -2,14 +2,14 @@
 //
 // Types are told by their flags, and C types by their name: no symbol of the interpreter's data is needed, which
 // may exist twice. One thread. Allocates: from the walk's memory.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TYPE_TABLE_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TYPE_TABLE_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_TYPE_TABLE_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_TYPE_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/python/holders/heap_layout.h"
-#include "preload/python/holders/walk_memory.h"
+#include "preload/python/holders/tables/heap_layout.h"
+#include "preload/python/holders/tables/walk_memory.h"
 
 namespace plateau::python::holders {
 
@@ -25,7 +25,8 @@ enum class TypeKind : uint8_t {
   kByteArray,
   kArray,  // array.array
   kNumpyArray,
-  kTensor,    // torch.Tensor, and torch's storages
+  kTensor,    // torch.Tensor
+  kStorage,   // torch's storages
   kImage,     // PIL
   kCData,     // ctypes: memory of its own only where it says so
   kCPointer,  // ctypes: an address that keeps nothing alive
@@ -89,4 +90,4 @@ const char* ShortNameOfType(const void* type);
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TYPE_TABLE_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_TYPE_TABLE_H_

@@ -1,4 +1,4 @@
-#include "preload/python/holders/type_table.h"
+#include "preload/python/holders/tables/type_table.h"
 
 #include <cstring>
 
@@ -30,8 +30,8 @@ constexpr NamedKind kStaticKinds[] = {
     {"numpy.ndarray", TypeKind::kNumpyArray},
     {"torch._C.TensorBase", TypeKind::kTensor},
     {"torch._C._TensorBase", TypeKind::kTensor},
-    {"torch._C.StorageBase", TypeKind::kTensor},
-    {"torch._C._StorageBase", TypeKind::kTensor},
+    {"torch._C.StorageBase", TypeKind::kStorage},
+    {"torch._C._StorageBase", TypeKind::kStorage},
     {"ImagingCore", TypeKind::kImage},
     {"PIL._imaging.ImagingCore", TypeKind::kImage},
     {"_ctypes._SimpleCData", TypeKind::kCPointer},

@@ -9,17 +9,17 @@
 // answers for memory that is gone meanwhile. Needs glibc's malloc, whose blocks tell their size.
 //
 // Allocates: from the walk's memory.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_GRAPH_WALK_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_GRAPH_WALK_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_GRAPH_WALK_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_GRAPH_WALK_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/python/holders/node_list.h"
-#include "preload/python/holders/target_table.h"
-#include "preload/python/holders/visited_set.h"
-#include "preload/python/holders/walk_clock.h"
-#include "preload/python/holders/walk_memory.h"
+#include "preload/python/holders/tables/node_list.h"
+#include "preload/python/holders/tables/target_table.h"
+#include "preload/python/holders/tables/visited_set.h"
+#include "preload/python/holders/tables/walk_clock.h"
+#include "preload/python/holders/tables/walk_memory.h"
 
 namespace plateau::python::holders {
 
@@ -85,4 +85,4 @@ ClassName ShortClassName(const char* name);
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_GRAPH_WALK_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_NATIVE_GRAPH_WALK_H_

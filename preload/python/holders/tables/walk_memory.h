@@ -1,8 +1,8 @@
 // Memory of one walk: pages of our own, within a limit, all given back at the end.
 //
 // Allocates: never from the traced heap. One thread.
-#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_WALK_MEMORY_H_
-#define PLATEAU_PRELOAD_PYTHON_HOLDERS_WALK_MEMORY_H_
+#ifndef PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_WALK_MEMORY_H_
+#define PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_WALK_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -56,4 +56,4 @@ class WalkMemory {
 
 }  // namespace plateau::python::holders
 
-#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_WALK_MEMORY_H_
+#endif  // PLATEAU_PRELOAD_PYTHON_HOLDERS_TABLES_WALK_MEMORY_H_
