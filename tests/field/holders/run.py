@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Runs the programs with a known holder and compares what the walk names with what each expects.
 
-    tests/field/holders/run.py --build build/release [--python /usr/bin/python3]... [--case NAME]...
+    tests/field/holders/run.py --build build/release [--python /usr/bin/python3]... [--case NAME]... [--cuda LIBRARIES]
 
 For each interpreter: a table of the cases, how many containers were named right, how many not at all, and how many wrong.
-Wrong is a path that is not the expected one, and fails the run; so does less than 95 % right.
+Wrong is a path that is not the expected one, and fails the run; so does less than 95 % right. With --cuda only those of
+device_cases.py are run, with a CUDA build of torch on the null device: LIBRARIES is a folder that tests/field/null_cuda_libraries.py
+has made for that torch.
 """
 import argparse
 import os
@@ -22,7 +24,10 @@ import container_cases  # noqa: E402,F401
 import function_cases  # noqa: E402,F401
 import known  # noqa: E402
 import library_cases  # noqa: E402,F401
+import model_cases  # noqa: E402,F401
 import native_cases  # noqa: E402,F401
+import runtime_cases  # noqa: E402,F401
+import structure_cases  # noqa: E402,F401
 import task_cases  # noqa: E402,F401
 import training_cases  # noqa: E402,F401
 
@@ -52,6 +57,8 @@ def text_of(segments):
             pass
         elif kind == "local":
             out += " " + text
+        elif kind == "attribute" and number == 1 and not text:
+            out += ".*"
         elif kind in ("global", "attribute", "slot", "type_dict"):
             out += "." + text if out else text
         elif kind == "key":
@@ -89,11 +96,14 @@ def text_of(segments):
     return out
 
 
-def run(build, python, name, keep=False):
+def run(build, python, name, cuda=None):
     """(what was found: {text: share}, ends) of one case, or a reason why it did not run."""
     recording = tempfile.mkdtemp(prefix="holders-")
     environment = dict(os.environ, PLATEAU_OUT=recording, PLATEAU_HOLDERS="0",
                        LD_PRELOAD=os.path.join(build, "lib", "libplateau.so"))
+    if cuda:
+        environment.update(LD_LIBRARY_PATH=cuda, NULLDEVICE_STUBS="1",
+                           LD_PRELOAD=environment["LD_PRELOAD"] + ":" + os.path.join(build, "lib", "libplateau_cuda.so"))
     try:
         program = known.CASES[name].__code__.co_filename
         done = subprocess.run([python, program, name], env=environment, capture_output=True, text=True, timeout=300)
@@ -140,13 +150,17 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--python", action="append")
     parser.add_argument("--case", action="append")
+    parser.add_argument("--cuda")
     options = parser.parse_args()
     failed = False
+    if options.cuda:
+        known.CASES.clear()
+        import device_cases  # noqa: F401
     for python in options.python or [sys.executable]:
         score = {"right": 0, "nothing": 0, "wrong": 0}
         print(f"== {python}")
         for name in options.case or known.CASES:
-            found, reason = run(os.path.abspath(options.build), python, name)
+            found, reason = run(os.path.abspath(options.build), python, name, options.cuda)
             if found is None:
                 print(f"  {'skipped':8} {name}: {reason}")
                 failed |= "ended" in reason
