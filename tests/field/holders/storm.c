@@ -1,7 +1,7 @@
 /* Asks for a walk for holders at every thousandth pending call, and makes pending calls without an end: as many as the
  * interpreter's queue takes each millisecond, so that a busy machine sees walks too.
  *
- *   ctypes.CDLL("storm.so").start()      with plateau in the process; tests/field/holders/cpython_tests.sh
+ *   ctypes.CDLL("storm.so").start()      with plateau in the process; tests/field/holders/cpython_tests.py
  *
  * At the end the number of walks is added as a line to the file that STORM_COUNT names.
  */
