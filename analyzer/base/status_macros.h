@@ -16,11 +16,14 @@
 #define PLATEAU_CONCAT_INNER_(a, b) a##b
 #define PLATEAU_CONCAT_(a, b) PLATEAU_CONCAT_INNER_(a, b)
 
+// `left` may declare a variable, so it cannot be in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define PLATEAU_ASSIGN_OR_RETURN(left, expression) \
   PLATEAU_ASSIGN_OR_RETURN_(PLATEAU_CONCAT_(plateau_result_, __LINE__), left, expression)
 #define PLATEAU_ASSIGN_OR_RETURN_(result, left, expression) \
   auto result = (expression);                               \
   if (!result.ok()) return result.status();                 \
   left = *std::move(result)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif  // PLATEAU_ANALYZER_BASE_STATUS_MACROS_H_

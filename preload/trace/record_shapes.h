@@ -75,7 +75,7 @@ inline constexpr HotShapes kHotShapes;
 struct LastNumbers {
   uint8_t of[256] = {};
   template <typename IsAskedFor>
-  constexpr explicit LastNumbers(IsAskedFor&& is_asked_for) {
+  constexpr explicit LastNumbers(IsAskedFor is_asked_for) {
     for (unsigned tag = 0; tag < 256; ++tag) {
       const HotShape shape(static_cast<uint8_t>(tag));
       if (shape.is_hot && is_asked_for(shape)) of[tag] = static_cast<uint8_t>(1 << (shape.numbers - 1));
