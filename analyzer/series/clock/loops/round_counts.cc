@@ -7,16 +7,28 @@
 namespace plateau::series {
 namespace {
 
-size_t CountIn(const Events& events, uint32_t from, uint32_t to) {
-  return static_cast<size_t>(std::lower_bound(events.begin(), events.end(), to) -
-                             std::lower_bound(events.begin(), events.end(), from));
+// The first event from `at` on that is not before `index`: mostly one of the next few, so it is looked for in growing steps.
+Events::const_iterator NotBefore(Events::const_iterator at, Events::const_iterator end, uint32_t index) {
+  ptrdiff_t step = 1;
+  while (end - at > step && at[step] < index) {
+    at += step;
+    step *= 2;
+  }
+  return std::lower_bound(at, end - at > step ? at + step : end, index);
 }
 
 }  // namespace
 
 std::vector<size_t> CountsPerRound(const Events& events, const Events& rounds) {
   std::vector<size_t> counts;
-  for (size_t i = 1; i < rounds.size(); ++i) counts.push_back(CountIn(events, rounds[i - 1], rounds[i]));
+  if (rounds.empty()) return counts;
+  counts.reserve(rounds.size());
+  auto begin = std::lower_bound(events.begin(), events.end(), rounds.front());
+  for (size_t i = 1; i < rounds.size(); ++i) {
+    const auto end = NotBefore(begin, events.end(), rounds[i]);
+    counts.push_back(static_cast<size_t>(end - begin));
+    begin = end;
+  }
   return counts;
 }
 
@@ -44,9 +56,12 @@ bool LieAsFarApartAsRounds(const Events& events, const Events& rounds,
   constexpr double kAsFar = 0.25;  // of the way from round to round
   constexpr double kNearlyAll = 0.9;
   std::vector<uint64_t> inside, across;  // from one event to the next
+  auto round = rounds.begin();
   for (size_t i = 1; i < events.size(); ++i) {
     const uint64_t distance = time_of(events[i]) - time_of(events[i - 1]);
-    const bool is_across = CountIn(rounds, events[i - 1] + 1, events[i] + 1) > 0;
+    const auto before = NotBefore(round, rounds.end(), events[i - 1] + 1);
+    round = NotBefore(before, rounds.end(), events[i] + 1);
+    const bool is_across = round != before;
     (is_across ? across : inside).push_back(distance);
   }
   if (inside.empty() || across.empty()) return false;
