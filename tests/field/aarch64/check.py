@@ -135,7 +135,7 @@ def check_wheel():
     compiler = ["aarch64-linux-gnu-g++", "-g", "-O1", "-fno-inline"]
     subprocess.run([*compiler, systems / "native.cc", "-o", place / "built/native", "-ldl", "-pthread"], check=True)
     subprocess.run([*compiler, "-fno-optimize-sibling-calls", "-shared", "-fPIC", systems / "plugin.cc", "-o", place / "built/plugin.so"], check=True)
-    for folder in ("proc", "dev"):
+    for folder in ("proc", "dev", "sys"):
         subprocess.run(["mount", "--rbind", f"/{folder}", ROOT / folder], check=True)
     environment = {"HOME": "/root", "LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "OMP_NUM_THREADS": "2",
                    "PIP_ROOT_USER_ACTION": "ignore", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
