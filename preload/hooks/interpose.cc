@@ -136,7 +136,11 @@ PLATEAU_EXPORT void _exit(int status) { plateau::HookExit(status); }
 
 PLATEAU_EXPORT void _Exit(int status) { plateau::HookExit(status); }
 
-PLATEAU_EXPORT pid_t wait(int* status) { return plateau::HookWait(status); }
+// Another library may call anything of its own `wait`, so whatever it takes and returns is handed on.
+PLATEAU_EXPORT long AnyWait(long a, long b, long c, long d, long e, long f) __asm__("wait");
+PLATEAU_EXPORT long AnyWait(long a, long b, long c, long d, long e, long f) {
+  return plateau::HookWait(a, b, c, d, e, f);
+}
 
 PLATEAU_EXPORT pid_t wait3(int* status, int options, struct rusage* usage) noexcept {
   return plateau::HookWait3(status, options, usage);

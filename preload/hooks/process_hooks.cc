@@ -115,11 +115,14 @@ pid_t WaitAndNote(int* status, const RealWait& real_wait) {
 
 }  // namespace
 
-pid_t HookWait(int* status) {
+long HookWait(long status, long b, long c, long d, long e, long f) {
   ResolveIfNeeded();
-  // The word is short: a function of that name in another library need not wait for children at all.
-  if (g_real.wait != __wait) return g_real.wait(status);
-  return WaitAndNote(status, [](int* where) { return g_real.wait(where); });
+  // The word is short: a function of that name in another library need not wait for children at all. It gets all six
+  // words that registers pass, and nothing between here and there touches those of floating point.
+  using Any = long (*)(long, long, long, long, long, long);
+  if (g_real.wait != __wait)
+    return reinterpret_cast<Any>(reinterpret_cast<void (*)()>(g_real.wait))(status, b, c, d, e, f);
+  return WaitAndNote(reinterpret_cast<int*>(status), [](int* where) { return g_real.wait(where); });
 }
 
 pid_t HookWait3(int* status, int options, struct rusage* usage) {

@@ -22,7 +22,7 @@ int HookDlclose(void* handle);
 
 // A child that a signal ended left no word itself: the process that waits for it learns which signal it was. So a job's
 // launcher says which rank was killed and which ones it stopped because of that.
-pid_t HookWait(int* status);
+long HookWait(long status, long b, long c, long d, long e, long f);
 pid_t HookWait3(int* status, int options, struct rusage* usage);
 pid_t HookWaitpid(pid_t pid, int* status, int options);
 pid_t HookWait4(pid_t pid, int* status, int options, struct rusage* usage);

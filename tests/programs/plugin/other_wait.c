@@ -1,3 +1,5 @@
-// A library whose wait() has nothing to do with children: its argument is a number, not an address.
-int wait(int seconds);
-int wait(int seconds) { return seconds + 1; }
+// A library whose wait() has nothing to do with children: it adds up words and numbers, and returns a pointer.
+const char* wait(long a, const char* text, double half, int c, long d, long e, long f);
+const char* wait(long a, const char* text, double half, int c, long d, long e, long f) {
+  return text + a + (long)(2 * half) + c + d + e + f;
+}
