@@ -1,7 +1,7 @@
 // Makes the pictures of the documents anew: tools/pictures [BUILD]
 //
-// Those of the gallery are the pages of the test suite's eight verdicts, those of the README come from runs of examples/batch_kept.py and
-// examples/image_cache.py, for which /usr/bin/python3 needs torch. BUILD is build/release by default. Look at them before committing:
+// Those of the gallery are the pages of the golden cases whose cards it shows, those of the README come from runs of examples/batch_kept.py and
+// examples/image_cache.py, for which /usr/bin/python3 needs torch. BUILD is build/dev by default, because the cases belong to the tests. Look at them before committing:
 // page_looks_test compares those of the gallery with the pages of today.
 import {execFileSync} from 'node:child_process';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
@@ -14,11 +14,11 @@ const {Chromium} = await import(pathToFileURL(join(source, 'tests/support/chromi
 const {kGalleryPages, firstScreen} = await import(pathToFileURL(join(source, 'tests/support/picture.mjs')));
 const {palettePng} = await import(pathToFileURL(join(source, 'tests/support/palette_png.mjs')));
 
-const build = resolve(process.argv[2] ?? join(source, 'build/release'));
+const build = resolve(process.argv[2] ?? join(source, 'build/dev'));
 const scratch = mkdtempSync(join(tmpdir(), 'plateau-pictures-'));
 const browser = await Chromium.start();
 try {
-  execFileSync(join(build, 'tests/write_report_fixtures'), [scratch]);
+  execFileSync(join(build, 'tests/write_golden_pages'), [scratch, ...Object.keys(kGalleryPages)]);
   const wanted = Object.entries(kGalleryPages).map(([page, verdict]) => [`${page}.html`, `verdict-${verdict.replaceAll('_', '-')}.png`]);
   for (const [example, name] of [['batch_kept.py', 'report-leak'], ['image_cache.py', 'report-cache-fill']]) {
     execFileSync(join(build, 'bin/plateau'), ['run', '-q', '-o', join(scratch, name), '--html', join(scratch, `${name}.html`), '--', '/usr/bin/python3', `examples/${example}`],

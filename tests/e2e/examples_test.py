@@ -57,8 +57,8 @@ def find_cases():
             head = text.read().split('"""')[1]
         for option, expected in re.findall(r"Expected verdict(?: with (--\w+))?: (.*)", head):
             accepted = set(re.findall(r"\b[a-z]+(?:_[a-z]+)*\b", expected.split("(the")[0].split(", ")[0]))
-            accepted &= GROWS | {"steady", "warmup_complete", "cache_fill", "spike_recovered", "fragmentation",
-                                 "worker_duplication", "inconclusive"}
+            accepted &= GROWS | {"steady", "warmup_complete", "cache_fill", "spike_recovered", "spike_retained", "fragmentation",
+                                 "untraced_growth", "allocator_retention", "worker_duplication", "inconclusive"}
             if "leak" in accepted:
                 accepted.add("slow_leak")  # the same, small against the memory of the machine it ran on
             arguments = [option] if option else []

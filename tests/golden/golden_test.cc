@@ -1,10 +1,9 @@
 // Every NAME.trace.txt of this folder gives the report NAME.report.txt beside it: one case per verdict, one
-// per kind of damage.
+// per kind of damage. Further processes of a case are in NAME.OTHER.trace.txt.
 //
 // PLATEAU_UPDATE_GOLDEN=1 writes the reports anew; look at the difference before committing it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -18,14 +17,13 @@
 #include "analyzer/report/builder/build_report.h"
 #include "analyzer/report/text/card.h"
 #include "analyzer/report/text/text_report.h"
-#include "tests/support/trace_text.h"
+#include "tests/support/golden_cases.h"
 
 namespace plateau::report {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTraceSuffix = ".trace.txt";
 // Reports of attached programs have times of day.
 [[maybe_unused]] const int kZone = setenv("TZ", "UTC", 1);
 
@@ -36,27 +34,15 @@ std::string ReadFile(const fs::path& path) {
   return text.str();
 }
 
-std::vector<std::string> CaseNames() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(PLATEAU_GOLDEN_DIR)) {
-    const std::string name = entry.path().filename();
-    if (name.ends_with(kTraceSuffix)) names.push_back(name.substr(0, name.size() - kTraceSuffix.size()));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-// What `plateau report` prints for this trace, without where the test happens to keep it.
+// What `plateau report` prints for this case, without where the test happens to keep it.
 std::string ReportOf(const std::string& name) {
-  const std::string bytes =
-      plateau::testing::TraceFromText(ReadFile(fs::path(PLATEAU_GOLDEN_DIR) / (name + ".trace.txt")));
-  const std::string path = plateau::testing::WriteTemporary(name + ".plt", bytes);
-  const auto recording = reader::OpenRecording({path});
+  const std::vector<std::string> paths = testing::WriteGoldenTraces(PLATEAU_GOLDEN_DIR, name);
+  const auto recording = reader::OpenRecording(paths);
   if (!recording.ok()) return absl::StrCat(recording.status().message(), "\n");
   const auto model = BuildReport(*recording, {});
   std::string text = model.ok() ? absl::StrCat(WriteCard(*model), "\n", WriteTextReport(*model, {}))
                                 : absl::StrCat(model.status().message(), "\n");
-  return absl::StrReplaceAll(text, {{fs::path(path).parent_path().string(), "TEMPORARY"}});
+  return absl::StrReplaceAll(text, {{fs::path(paths.front()).parent_path().string(), "TEMPORARY"}});
 }
 
 class GoldenTest : public ::testing::TestWithParam<std::string> {};
@@ -68,7 +54,7 @@ TEST_P(GoldenTest, ReportIsAsExpected) {
   EXPECT_EQ(report, ReadFile(expected));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, ::testing::ValuesIn(CaseNames()),
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, ::testing::ValuesIn(testing::GoldenCases(PLATEAU_GOLDEN_DIR)),
                          [](const auto& name) { return name.param; });
 
 }  // namespace

@@ -7,10 +7,11 @@
 export const kColumns = 40;
 export const kRows = 60;
 
-// Pages of write_report_fixtures whose first screens are the pictures of docs/gallery.md, and the verdicts that they show.
+// Golden cases whose pages are the pictures of docs/gallery.md, and the verdicts that they show: the case of the card beside it.
 export const kGalleryPages = {
-  leak: 'leak', staircase: 'staircase', killed: 'unbounded_growth', inconclusive: 'inconclusive', fragmentation: 'fragmentation',
-  cache_fill: 'cache_fill', warmup: 'warmup_complete', steady: 'steady',
+  leak: 'leak', slow_leak: 'slow_leak', staircase: 'staircase', reserved_fill: 'unbounded_growth', cut_in_first_epoch: 'inconclusive', fragmentation: 'fragmentation',
+  untraced_growth: 'untraced_growth', worker_duplication: 'worker_duplication', warmup_in_progress: 'warmup_in_progress', cache_fill: 'cache_fill',
+  warmup_complete: 'warmup_complete', spike_retained: 'spike_retained', spike_recovered: 'spike_recovered', allocator_retention: 'allocator_retention', steady: 'steady',
 };
 
 // What one sees first of a page, as base64 of a PNG.
