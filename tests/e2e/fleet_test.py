@@ -233,7 +233,7 @@ def check_other_files(folder, python):
     done = fleet(python, other, code=3)
     assert "no recording there (10000 other files)" in done.stderr, done.stderr
     print(f"10,000 other files: {time.monotonic() - began[1]:.2f} s")
-    fleet(python, os.path.join(folder, "nowhere"), code=3)
+    assert "nowhere: no such file or directory" in fleet(python, os.path.join(folder, "nowhere"), code=3).stderr
 
 
 def check_without_duckdb(folder):

@@ -20,6 +20,8 @@ def find(patterns, max_depth=6):
     found, looked_at = [], 0
     for pattern in patterns:
         matches = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
+        if not matches and len(patterns) == 1:
+            raise NoRecordings("%s: no such file or directory" % pattern)
         for match in matches:
             if not os.path.isdir(match):
                 looked_at += 1
