@@ -140,6 +140,9 @@ struct StackTreeNode {
   int64_t alloc_count = 0;
 };
 
+// "data.py:12 in load (python)": one line of code may hold memory of several kinds, each a row of its own.
+std::string NameWithPool(const Site& site);
+
 }  // namespace plateau::report
 
 #endif  // PLATEAU_ANALYZER_REPORT_MODEL_SITES_H_

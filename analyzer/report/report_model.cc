@@ -38,6 +38,10 @@ void Compare(const char* parts, const Sums& sums, const Totals& totals, std::vec
 
 }  // namespace
 
+std::string NameWithPool(const Site& site) {
+  return site.pool.empty() || site.pool == "host" ? site.site : absl::StrCat(site.site, " (", site.pool, ")");
+}
+
 std::vector<std::string> CheckTotals(const ReportModel& model) {
   std::vector<std::string> wrong;
   Sums sites;

@@ -33,7 +33,7 @@ void AddRow(TableRow& to, const TableRow& from) {
 
 TableRow RowOf(const Site& site) {
   TableRow row;
-  row.name = site.site;
+  row.name = NameWithPool(site);
   row.verdict = site.verdict;
   row.source_line = site.source_line;
   row.sites = 1;

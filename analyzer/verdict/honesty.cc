@@ -86,7 +86,7 @@ std::optional<Verdict> JudgeUnexplained(const OverheadFact& unexplained, double 
   Verdict verdict;
   verdict.rate_bytes_per_step = Estimate{rate, Interval{unexplained.slope.low, unexplained.slope.high}};
   return Inconclusive(std::move(verdict), Reason::kUnexplainedGrowth,
-                      "resident memory grows that no call site, allocator or file explains", std::nullopt);
+                      "resident memory grows, and no line, allocator or file explains it", std::nullopt);
 }
 
 AllClear JudgeAllClear(std::span<const SiteFinding> sites, const ProcessFacts& facts) {

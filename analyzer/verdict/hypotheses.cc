@@ -75,11 +75,12 @@ Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who
   }
   if (IsOpen(e) && undecided > 0) {
     return NotTestable(name, std::string(who) + " keep " + BytesText(undecided) +
-                                 " of which it is not decided yet whether they stay");
+                                 " so far, and it is not decided yet whether they stay");
   }
-  return RuledOut(name, kept,
-                  std::string(who) + " keep " + BytesText(kept) + " of what was born during the steps; " +
-                      BytesText(e.Material()) + " would matter");
+  const std::string less = kept > 0 ? " keep " + BytesText(kept) + " of what the steps made, less than the " +
+                                          BytesText(e.Material()) + " that would matter"
+                                    : " keep nothing of what the steps made";
+  return RuledOut(name, kept, who + less);
 }
 
 // A clock that counts no steps has no rate a step.
@@ -171,7 +172,7 @@ Hypothesis GarbageCollection(const EvidenceBundle& e) {
   const std::string text =
       "objects freed in bursts held up to " + BytesText(waiting) + " between two collections";
   if (IsOpen(e) && waiting < e.Material()) {
-    return NotTestable(kName, "the verdict is open: what waits for a collection may be what is held");
+    return NotTestable(kName, "the verdict is open, and what waits for a collection may be what grows");
   }
   return waiting >= e.Material() ? Supported(kName, waiting, text) : RuledOut(kName, waiting, text);
 }

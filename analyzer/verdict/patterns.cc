@@ -12,14 +12,16 @@ const std::vector<Pattern>& PatternCatalogue() {
   static const std::vector<Pattern> catalogue = {
       {"K01", "DataLoader workers copy the parent's pages",
        "Reading a Python object writes its reference count, so each worker copies the data set's pages "
-       "little by little. "
-       "Bounded by workers x what was shared at fork.",
+       "little "
+       "by little, up to all that was shared when it was forked.",
        "Keep the data set in numpy arrays, Arrow or shared tensors instead of lists of Python objects; use "
        "fewer workers.",
        false},
       {"K02", "Persistent workers grow at every epoch",
        "State made when an epoch's iterator is created stays in the worker or in its prefetch queue.",
-       "Lower prefetch_factor, turn persistent_workers off, and look at what the data set keeps per epoch.",
+       "Look for what the data set keeps per epoch. Lowering prefetch_factor or turning persistent_workers "
+       "off "
+       "limits it.",
        true},
       {"K03", "Pinned memory rounded up to a power of two",
        "The pinned allocator hands out powers of two; a request just above one wastes almost half.",
@@ -27,7 +29,8 @@ const std::vector<Pattern>& PatternCatalogue() {
       {"K04", "Pinned memory is cached and never returned",
        "By design the caching allocator keeps pinned blocks per size class. It stops growing when every size "
        "has been seen.",
-       "Use few distinct batch shapes, or pin_memory=False when the copies do not matter.", false},
+       "Use few different batch shapes, or pin_memory=False where copies to the device are no bottleneck.",
+       false},
       {"K05", "Evaluation accumulates predictions",
        "Predictions of all evaluation batches are kept until the end, with a copy at each concatenation.",
        "Set eval_accumulation_steps, reduce logits with preprocess_logits_for_metrics, or evaluate on fewer "
@@ -47,7 +50,9 @@ const std::vector<Pattern>& PatternCatalogue() {
       {"K09", "The allocator keeps freed memory",
        "Freed blocks lie between live ones, in many arenas, or below a high-water mark; the pages stay "
        "resident.",
-       "MALLOC_ARENA_MAX=2, a fixed MALLOC_MMAP_THRESHOLD_, malloc_trim at epoch ends, or jemalloc.", false},
+       "Set MALLOC_ARENA_MAX=2 or a fixed MALLOC_MMAP_THRESHOLD_, call malloc_trim at the ends of epochs, or "
+       "use jemalloc.",
+       false},
       {"K10", "Mapped files counted as memory",
        "Pages of memory-mapped files count as resident although the kernel can drop them at any time.",
        "Nothing to fix; watch RssAnon instead of RSS.", false},
@@ -57,50 +62,52 @@ const std::vector<Pattern>& PatternCatalogue() {
        "Decode on access and drop the decoded copy, or size memory for the whole data set.", false},
       {"K12", "A bounded cache is full or filling",
        "An LRU cache of processed inputs: every new entry now evicts an old one.",
-       "Lower the cache's limit when the plateau is too high.", false},
+       "Nothing to fix; lower the cache's limit if it takes too much.", false},
       {"K13", "A tokenizer's cache",
        "Tokenizers remember strings they have seen; growth falls with the number of new strings.",
-       "Limit or disable the tokenizer's cache, or recycle the process that tokenizes.", false},
+       "Limit or disable the tokenizer's cache, or restart the process that tokenizes now and then.", false},
       {"K14", "Kernels cached per shape",
        "oneDNN, cuDNN and the like compile or plan once per distinct shape and keep the result.",
        "Pad or bucket the input lengths; set the cache capacity (ONEDNN_PRIMITIVE_CACHE_CAPACITY).", false},
       {"K15", "Compiler caches (torch.compile, Triton)",
-       "Each recompilation keeps guards, graphs and code. A constant amount per step instead is a leak of "
-       "guards.",
-       "Mark dimensions dynamic, raise the cache limit on purpose, and look for the reason of "
-       "recompilations.",
+       "Each recompilation keeps guards, graphs and code. If it is the same amount in every step, guards "
+       "leak.",
+       "Find out why it recompiles (TORCH_LOGS=recompiles), and mark the dimensions that change as dynamic.",
        false},
       {"K16", "Autotuning in the first iterations",
        "Benchmarking kernels and priming pools takes workspace in the first few steps and no more.",
        "Nothing to fix; measure after the first ten steps.", false},
       {"K17", "The device's caching allocator fragments",
        "Reserved segments grow while the live tensors do not: varying sizes do not fit the free pieces.",
-       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, fewer distinct lengths.", false},
+       "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or use fewer different lengths.", false},
       {"K18", "Communicator buffers",
        "Every communicator takes its own buffers when it is created, invisible to the framework.",
        "Create process groups once; NCCL_BUFFSIZE lowers their size.", false},
       {"K19", "A leak inside the communication library",
        "The same few bytes are kept per collective call from one site in the library.",
-       "Update the library; report the size per call.", true},
+       "Update the library. If that does not help, report the size per call to its authors.", true},
       {"K20", "Checkpoint saves",
-       "Saving gathers or copies the state for a moment. A step that stays after each save is a leak.",
-       "Save sharded, one tensor at a time, or from the CPU copy.", false},
+       "Saving gathers or copies the state for a moment. What stays after each save is a leak.",
+       "Save in shards, one tensor at a time, or from a copy on the CPU.", false},
       {"K21", "Shared memory segments",
        "Tensors sent between processes live in shared memory until the last handle is closed.",
-       "Close handles, lower prefetch, or use the file_system sharing strategy.", false},
+       "Close what is sent when it has been used, lower prefetch_factor, or use the file_system sharing "
+       "strategy.",
+       false},
       {"K22", "The observer keeps what it observes",
        "Profilers and trackers keep their records in memory until they are flushed.",
-       "Profile a few steps only, and flush or disable the tracker.", true},
+       "Profile only a few steps, and flush or disable the tracker.", true},
       {"K23", "A video decoder leaks",
        "A constant amount per opened video stays in the decoder's native code.",
-       "Close readers explicitly, update the decoder, or decode in a process that is recycled.", true},
+       "Close readers explicitly, update the decoder, or decode in a process that is restarted now and then.",
+       true},
       {"K24", "Open shards of a streamed data set",
        "Each open shard holds its buffers until it ends; they are freed together.",
        "Use smaller shards or row groups, and fewer workers.", false},
       {"K25", "Longer inputs later",
        "The peak within a step follows the longest input so far, while what remains after each step is "
        "constant.",
-       "Start with the longest batch once, to see the real peak at once; cap the length.", false},
+       "Run the longest batch first, to see the real peak at once, or cap the length.", false},
       {"K26", "A high-water mark read as current memory",
        "ru_maxrss and similar numbers never fall, whatever the program frees.",
        "Read VmRSS or RssAnon instead.", false},
@@ -132,8 +139,9 @@ const std::vector<Pattern>& PatternCatalogue() {
        "The trainer keeps its callbacks for the whole run, so whatever a callback puts into an attribute of "
        "its "
        "own stays with it: batches, outputs, losses.",
-       "Keep numbers (.item(), .detach().cpu() of what is needed) or empty the attribute at the end of each "
-       "epoch.",
+       "Keep only numbers (.item(), or .detach().cpu() of what you need), or empty the attribute at the end "
+       "of "
+       "each epoch.",
        true},
       {"K34", "The log history grows",
        "Each call of the logger appends to trainer.state.log_history, which is kept and written with every "
@@ -141,8 +149,7 @@ const std::vector<Pattern>& PatternCatalogue() {
        "Log less often (logging_steps), log numbers and no tensors, or cut the list in a callback.", true},
       {"K35", "A metric object keeps its inputs",
        "A metric with list states keeps every prediction and target until it is reset.",
-       "Call metric.reset() at the end of each epoch, and compute over batches (compute_on_step, a streaming "
-       "metric) instead of keeping them.",
+       "Call metric.reset() at the end of each epoch, or use a metric that keeps sums instead of its inputs.",
        true},
       {"K36", "A hook keeps what it sees",
        "A hook of a module lives as long as the module, and its closure or object keeps what it appends to.",
@@ -173,7 +180,7 @@ const std::vector<Pattern>& PatternCatalogue() {
        "Do not keep decoded examples in self; cache encoded ones, or give the cache a bound.", false},
       {"K41", "Batches wait in a prefetch queue",
        "Workers run ahead of the training: prefetch_factor x workers batches are in the queue at any time.",
-       "Lower prefetch_factor or the number of workers. A queue that grows has a consumer that is too slow.",
+       "Lower prefetch_factor or the number of workers. If the queue grows, the training is too slow for it.",
        false},
   };
   return catalogue;

@@ -98,7 +98,7 @@ void AddWorkers(const MeasuredProcess& measured, std::vector<Candidate>& candida
   if (measured.worker_growth_bytes <= 0) return;
   Verdict verdict;
   verdict.kind = VerdictKind::kWorkerDuplication;
-  verdict.why = "private memory of forked workers grows, their own heaps do not";
+  verdict.why = "private memory of forked workers grows, and what they allocate themselves does not";
   verdict.evidence.worker_private_growth_bytes = measured.worker_growth_bytes;
   verdict.evidence.worker_heap_growth_bytes = measured.worker_heap_growth_bytes;
   verdict.evidence.worker_bound_bytes = measured.worker_bound_bytes;
@@ -117,7 +117,7 @@ void AddGap(std::span<const SiteFinding> sites, const ProcessFacts& facts,
       facts.gap_rises && gap.slope.value > 0 && gap.bytes > kProcessMaterial * facts.anonymous_peak_bytes;
   if (!fragments && !rises) return;
   Verdict verdict = GrowingOverhead(VerdictKind::kFragmentation, gap.slope,
-                                    "the allocator holds ever more than was live at once");
+                                    "the allocator holds more and more beyond what was ever live at once");
   verdict.evidence.slack_bytes = gap.bytes;
   verdict.evidence.sites_growth_bytes_per_step = GrowthOfSites(sites);
   if (fragments) candidates.push_back(OfProcess(gap.slope.value, verdict, gap.bytes));
@@ -127,7 +127,7 @@ void AddGap(std::span<const SiteFinding> sites, const ProcessFacts& facts,
   // A pass over the data that will end, and with it the growth of a cache, is waited for.
   if (site.verdict.reason == Reason::kFirstPass || site.verdict.reason == Reason::kEpochUnknown) return;
   verdict.kind = VerdictKind::kUnboundedGrowth;
-  verdict.why = "blocks that stay hold the heap open: the allocator's holes grow around them";
+  verdict.why = "blocks that stay hold the heap open, and the holes around them grow";
   verdict.evidence.retained_bytes = site.kept_in_steps_bytes;
   verdict.evidence.maturity_steps = site.verdict.evidence.maturity_steps;
   Candidate candidate = OfProcess(gap.slope.value, std::move(verdict), gap.bytes);
@@ -141,7 +141,7 @@ Verdict AllClearOf(std::span<const SiteFinding> sites, const ProcessFacts& facts
   if (all_clear.instead) return *std::move(all_clear.instead);
   Verdict steady;
   steady.kind = VerdictKind::kSteady;
-  steady.why = "no site retains anything material, and nothing grows outside the sites";
+  steady.why = "no line keeps an amount that matters, and nothing grows outside of them";
   if (all_clear.detectable_bytes_per_step > 0)
     steady.detectable_bytes_per_step = all_clear.detectable_bytes_per_step;
   double kept = 0;
@@ -256,7 +256,7 @@ ProcessVerdict DecideHeadline(std::span<const SiteFinding> sites, const Measured
   if (measured.keeps_old_peak) {
     Verdict verdict;
     verdict.kind = VerdictKind::kAllocatorRetention;
-    verdict.why = "the allocator keeps the mark of an earlier peak";
+    verdict.why = "the allocator still holds memory of an earlier peak";
     verdict.evidence.slack_bytes = measured.slack_bytes;
     candidates.push_back(OfProcess(measured.slack_bytes, std::move(verdict), measured.slack_bytes));
   }

@@ -40,7 +40,7 @@ void JudgeReservedFill(const series::SiteReservation& reservation, const Estimat
     verdict->reason = Reason::kNone;
     verdict->needs_steps.reset();
     verdict->needs_samples.reset();
-    verdict->why = "pages of an allocator that a library brought along";
+    verdict->why = "what grows are pages of an allocator that a library brought along";
     verdict->evidence.untraced_kind = "allocator";
     verdict->evidence.is_by_caller = reservation.is_by_caller;
     verdict->evidence.objects_per_step.reset();
@@ -49,7 +49,7 @@ void JudgeReservedFill(const series::SiteReservation& reservation, const Estimat
   if (!reservation.IsFill() || !GoesOn(verdict->kind)) return;
   Verdict fill;
   fill.kind = VerdictKind::kWarmupInProgress;
-  fill.why = "the growth is pages of what was reserved before";
+  fill.why = "what grows are pages of memory that was reserved before";
   if (rate.value > 0) fill.rate_bytes_per_step = rate;
   fill.plateau_bytes = Estimate{reservation.reserved_bytes, std::nullopt};
   fill.evidence = verdict->evidence;

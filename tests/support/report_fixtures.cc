@@ -72,11 +72,9 @@ ReportModel LeakModel() {
                     "    history.append(loss)", "    loss.backward()", "    optimizer.step()"};
   guilty.excerpt_from = guilty.line - 2;
   v.sentence =
-      "The rate is 1.16-1.24 MiB/step, 25 objects per step; none of those older than 3 steps was freed. At "
-      "this "
-      "pace the limit is reached in about 27 min. If this is a cache with a larger capacity than it "
-      "holds now, "
-      "that cannot be told from a leak yet.";
+      "The rate is 1.16-1.24 MiB/step, or 25 objects a step; nothing older than 3 steps was freed. At this "
+      "pace "
+      "the limit is reached in about 27 min. A cache that is not full yet would look the same.";
   v.why = {"Survivors are spread over every birth step up to now: 397 of 397 mature steps kept memory.",
            "The rate after the first epoch (step 120) is 1.20 MiB/step, the same as before it.",
            "No object of the site older than 3 steps ever died."};
@@ -116,6 +114,7 @@ ReportModel LeakModel() {
   v.held_by = {"trainer.moonmeter[*]['loss'] (list, 256 items, +1 a step), 97 % of the bytes"};
   model.holders = {
       .walks = 3, .objects = 186207, .seconds = 0.075, .last_step = 256, .sentence = "3 looks for holders."};
+  v.next_steps = {"Loss kept with its graph (K06): append loss.item() or loss.detach() instead of loss."};
   AddUsualSuspects(model, {"log and metric lists"});
   model.hypotheses.insert(model.hypotheses.begin(), {"log and metric lists", "supported",
                                                      "25 tensors per step kept by train.py:57, never freed"});
@@ -161,7 +160,7 @@ ReportModel WarmupModel() {
   Verdict& v = model.verdict;
   v.name = "warmup_complete";
   v.summary = "model.py:61 in forward grew by 1.50 GiB until step 41 and has been level since";
-  v.sentence = "Nothing material was retained in the 259 steps since; this is a normal start.";
+  v.sentence = "Nothing that matters was kept in the 259 steps since. This is a normal start.";
   v.why = {"Survivors were born in steps 0 to 41 only; 259 later steps kept nothing.",
            "The rate fell as new input shapes ran out, it did not stop at the epoch (step 120)."};
   v.detectable_bytes_per_step = 34000;
@@ -247,7 +246,8 @@ ReportModel FragmentationModel() {
       "What the allocator holds and nobody uses grows by 6.20 MiB every step; the memory limit of 16.0 GiB "
       "is reached at "
       "step 2,240 (2,010-2,520)";
-  v.sentence = "The allocator holds 1.98 GiB more than was ever live at once. No call site retains it.";
+  v.sentence =
+      "The allocator holds 1.98 GiB more than was ever live at once. No line of the program keeps it.";
   v.why = {"Live bytes are flat at 1.35 GiB; RSS rose by 2.04 GiB in the same steps.",
            "All of the rise is in the allocator gap: held by malloc, asked for by nobody.",
            "Sizes from 300 B to 60 KiB are mixed in one arena by 4 threads."};
@@ -317,13 +317,14 @@ ReportModel InconclusiveModel() {
       " has kept 162 MiB every step so far: a leak, or each example kept once; about 20 more steps decide it";
   v.reason = "first_pass";
   v.sentence =
-      "Undecided: the run stopped at step 70, before the end of the first pass over the data at step 82.9.";
+      "It is undecided because the run stopped at step 70, before the end of the first pass over the data at "
+      "step 82.9.";
   v.why = {"162 MiB/step is kept by data.py:27, evenly over steps 1 to 70.",
            "The first pass needs 82.9 steps; 13 were still to come."};
   v.needs_steps = 20;
   v.limit_bytes = 32768 * kMiB;
   const double live = static_cast<double>(model.ledger.back().live_bytes);
-  v.forecasts = {{.label = "If it is a first-pass fill",
+  v.forecasts = {{.label = "If it is a cache",
                   .sentence = "levels off at 14.6 GiB (14.5-14.7) at step 83.",
                   .from_step = 70,
                   .from_bytes = live,
@@ -357,9 +358,6 @@ ReportModel SteadyModel() {
   AddEpochs(model, 100);
   model.verdict.name = "steady";
   model.verdict.summary = "Nothing grows; a leak of 32.2 KiB a step would have been seen";
-  model.verdict.sentence =
-      "No retention after step 1. Objects live at most 2 steps. A leak above 33.0 KiB/step would have "
-      "been seen; below that this run cannot tell.";
   model.verdict.sentence = "Objects live at most 2 steps. A smaller leak would not have been seen.";
   model.verdict.detectable_bytes_per_step = 33000;
   AddUsualSuspects(model, {});
@@ -405,7 +403,7 @@ ReportModel StaircaseModel() {
   v.summary =
       absl::StrCat(guilty.site, " keeps 57.0 MiB at every evaluation, about every 500 steps; the memory ",
                    "limit of 8.00 GiB is reached at step 57,480 (56,900-58,100)");
-  v.sentence = "11 of 11 did so. At this pace the limit is reached in about 3.0 h.";
+  v.sentence = "All 11 evaluations did so. At this pace the limit is reached in about 3.0 h.";
   v.why = {"11 of 11 evaluations left memory behind, and none of it was freed later."};
   v.limit_bytes = 8192 * kMiB;
   v.next_steps = {"Look at what an evaluation or checkpoint leaves behind at this call site."};

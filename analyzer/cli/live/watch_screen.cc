@@ -188,8 +188,9 @@ class Screen {
     const std::vector<std::string> names = RowsOf(model_, state_);
     if (names.empty()) return Line("no site yet");
     const std::string& name = names[std::min(state_.chosen, names.size() - 1)];
-    const auto site = std::find_if(model_.sites.begin(), model_.sites.end(),
-                                   [&name](const report::Site& s) { return s.site == name; });
+    const auto site = std::find_if(model_.sites.begin(), model_.sites.end(), [&name](const report::Site& s) {
+      return report::NameWithPool(s) == name;
+    });
     Line(name, "\x1b[1m");
     if (site == model_.sites.end()) return;
     if (!site->source_line.empty()) Line(absl::StrCat("  ", site->source_line), "\x1b[36m");

@@ -191,7 +191,7 @@ class ReportBuilder {
     NameWhatWorkersKeep(headlines_, &headline);
     RefuseAllClear(unread_, &headline);
     if (headline.is_worker) {
-      headline.words.summary += " (in a worker)";
+      SayInAWorker(&headline);
       AddSentence(WhichWorker(headlines_, chosen), &headline.words);
     }
     AddSentence(WhoElseGrows(headlines_, chosen), &headline.words);

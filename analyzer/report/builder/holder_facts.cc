@@ -18,6 +18,13 @@ std::string Percent(double share) {
   return absl::StrCat(std::round(percent), " %");
 }
 
+// ", 97 % of the bytes". Of a look that ended early, a small share says nothing.
+std::string ShareText(double share, bool was_cut) {
+  constexpr double kTelling = 0.1;
+  if (!was_cut || share > 0.995) return absl::StrCat(", ", Percent(share), " of the bytes");
+  return share < kTelling ? "" : absl::StrCat(", at least ", Percent(share), " of the bytes");
+}
+
 HolderPath ToModel(const series::HolderPath& path, int64_t retained_bytes) {
   HolderPath out;
   out.end = series::HeldByName(path.end);
@@ -119,15 +126,15 @@ std::vector<std::string> HeldByLines(const series::SiteHolding& holding) {
   std::vector<std::string> lines;
   for (const series::HolderPath& path : holding.paths) {
     if (lines.size() >= kMostLines) break;
-    std::string line = absl::StrCat(WithContainer(path), ", ", holding.was_cut ? "at least " : "",
-                                    Percent(path.share), " of the bytes");
+    std::string line = absl::StrCat(WithContainer(path), ShareText(path.share, holding.was_cut));
     const bool is_main =
         path.root.empty() || path.root == "module __main__" || path.text.find(path.root) == 0;
     if (!is_main && path.end == series::HeldBy::kRoot) absl::StrAppend(&line, "; ", path.root);
     lines.push_back(std::move(line));
   }
   if (lines.empty() && holding.was_cut) {
-    lines.emplace_back("not known: the look ended at a limit of time or memory before it came to them");
+    lines.emplace_back(
+        "not known, because the look ended at a limit of time or memory before it came to them");
   } else if (lines.empty() && holding.not_found_share > 0.5) {
     lines.push_back(absl::StrCat("not found: for ", Percent(holding.not_found_share), " of ",
                                  HumanCount(holding.looked_at), " objects no reference was found"));

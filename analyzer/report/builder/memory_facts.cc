@@ -29,7 +29,7 @@ std::string SentenceOf(const LibraryAllocator& a) {
   if (a.growth_bytes_per_step > 0) absl::StrAppend(&out, ", growing by ", HumanRate(a.growth_bytes_per_step));
   absl::StrAppend(&out, "; its blocks are not traced");
   if (!a.remedy.empty())
-    absl::StrAppend(&out, ", with ", a.remedy, " it takes them from malloc and they are");
+    absl::StrAppend(&out, "; with ", a.remedy, " it takes them from malloc, and then they are");
   return out;
 }
 
@@ -90,9 +90,10 @@ void ExplainByMemory(const process::ProcessAnalysis& process, const std::vector<
     if (!is_headline || allocator.rate_bytes_per_step <= 0) continue;
     words->why.insert(words->why.begin(), absl::StrCat("the growth is in ", allocators[i].sentence));
     if (allocator.remedy.empty()) continue;
-    words->next_steps.insert(words->next_steps.begin(),
-                             absl::StrCat("Record again with ", allocator.remedy,
-                                          " in the environment: the lines that keep the blocks then show."));
+    words->next_steps.insert(
+        words->next_steps.begin(),
+        absl::StrCat("Record again with ", allocator.remedy,
+                     " in the environment, and the lines that keep the blocks will show."));
   }
   const VerdictKind kind = verdict.headline.kind;
   const bool is_about_holes = kind == VerdictKind::kFragmentation || kind == VerdictKind::kAllocatorRetention;

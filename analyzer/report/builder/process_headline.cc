@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -112,6 +113,14 @@ size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines) {
   return verdict::HeadlineProcess(processes);
 }
 
+void SayInAWorker(ProcessHeadline* speaker) {
+  std::string& summary = speaker->words.summary;
+  if (summary.empty()) return;
+  if (speaker->site.empty() || !absl::StartsWith(summary, speaker->site))
+    summary[0] = absl::ascii_tolower(static_cast<unsigned char>(summary[0]));
+  summary.insert(0, "In a worker, ");
+}
+
 std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen) {
   const ProcessHeadline& speaker = headlines[chosen];
   const auto workers = absl::c_count_if(headlines, [](const ProcessHeadline& p) { return p.is_worker; });
@@ -169,8 +178,7 @@ void AddSentence(absl::string_view text, Verdict* words) {
 
 std::string WhoElseGrows(const std::vector<ProcessHeadline>& headlines, size_t chosen) {
   const ProcessHeadline& speaker = headlines[chosen];
-  if (speaker.is_worker || speaker.site.empty() || !verdict::GrowsWithoutEnd(speaker.verdict.headline.kind))
-    return "";
+  if (speaker.site.empty() || !verdict::GrowsWithoutEnd(speaker.verdict.headline.kind)) return "";
   const auto growth_of = [](const ProcessHeadline& p) {
     const auto& rate = p.verdict.headline.rate_bytes_per_step;
     return rate ? rate->value * static_cast<double>(p.steps.count) : 0;
@@ -206,7 +214,7 @@ void RefuseAllClear(size_t unread, ProcessHeadline* headline) {
   Verdict& words = headline->words;
   words.name = std::string(verdict::VerdictName(verdict::VerdictKind::kInconclusive));
   words.reason = std::string(verdict::ReasonName(verdict::Reason::kNotCovered));
-  words.summary = absl::StrCat("Cannot be told yet: ", what);
+  words.summary = absl::StrCat("It cannot be told yet: ", what);
   words.sentence.clear();
   words.why = {what};
   words.detectable_bytes_per_step.reset();

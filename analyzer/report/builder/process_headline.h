@@ -52,6 +52,9 @@ ProcessHeadline HeadlineOf(const process::ProcessAnalysis& process);
 // The index of the process that speaks for the recording; there must be one.
 size_t ChooseHeadline(const std::vector<ProcessHeadline>& headlines);
 
+// Puts "In a worker, " before the headline of a worker.
+void SayInAWorker(ProcessHeadline* speaker);
+
 // "This is process 4251, one of 4 workers; ...": what a headline of a worker must add.
 std::string WhichWorker(const std::vector<ProcessHeadline>& headlines, size_t chosen);
 

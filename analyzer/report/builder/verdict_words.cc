@@ -26,7 +26,7 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
   if (v.rate_bytes_per_step) base.rate_interval = v.rate_bytes_per_step->interval;
   if (const auto& cache = v.forecast.if_cache) {
     Forecast f = base;
-    f.label = "if it is a first-pass fill";
+    f.label = "if it is a cache";
     f.plateau_step = cache->ends_at_step;
     f.plateau_bytes = cache->plateau_bytes;
     f.plateau_interval = cache->plateau_interval;
@@ -54,7 +54,8 @@ std::vector<Forecast> Forecasts(const verdict::Verdict& v, const series::RunCont
     f.label = "expected level";
     f.plateau_bytes = v.plateau_bytes->value;
     f.plateau_interval = v.plateau_bytes->interval;
-    f.sentence = absl::StrCat(is_of_site ? "this site levels off at " : "levels off at ",
+    const bool is_there = v.kind == verdict::VerdictKind::kCacheFill && v.evidence.complete.value_or(true);
+    f.sentence = absl::StrCat(is_of_site ? "this site " : "", is_there ? "stays at " : "levels off at ",
                               verdict::BytesText(v.plateau_bytes->value));
     forecasts.push_back(f);
   }
@@ -71,8 +72,9 @@ std::string ClosestExcluded(const verdict::Verdict& v) {
     if (closest == nullptr || model.delta_bic < closest->delta_bic) closest = &model;
   }
   if (closest == nullptr || closest->delta_bic < kStrongEvidence) return "";
-  return absl::StrCat(verdict::ShapeText(closest->name), " would explain it worse by ",
-                      verdict::NumberText(std::round(closest->delta_bic)), " (6 is strong evidence)");
+  return absl::StrCat(verdict::ShapeText(closest->name), " fits worse, by ",
+                      verdict::NumberText(std::round(closest->delta_bic)),
+                      " on a scale where 6 is strong evidence");
 }
 
 }  // namespace

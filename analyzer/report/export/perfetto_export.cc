@@ -49,7 +49,8 @@ class TraceBuilder {
       if (added >= max_sites) break;
       if (site.live_bytes.empty() || model_.axis_seconds.size() < site.live_bytes.size()) continue;
       ++added;
-      const uint64_t track = NewCounter("site " + site.site, track_trace::CounterDescriptor::UNIT_SIZE_BYTES);
+      const uint64_t track =
+          NewCounter("site " + NameWithPool(site), track_trace::CounterDescriptor::UNIT_SIZE_BYTES);
       for (size_t i = 0; i < site.live_bytes.size(); ++i) {
         const bool changed =
             i == 0 || i + 1 == site.live_bytes.size() || site.live_bytes[i] != site.live_bytes[i - 1];

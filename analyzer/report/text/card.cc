@@ -91,18 +91,30 @@ class Card {
     // "attached after 10 h 12 min"
     if (model_.attached && model_.attached->age_seconds > 0)
       facts.push_back(absl::StrCat("attached after ", FormatDuration(model_.attached->age_seconds)));
-    const std::string right = absl::StrJoin(facts, ", ");
     const std::string title = absl::StrCat(" ", verdict::VerdictTitle(model_.verdict.name), " ");
-    const int room = options_.columns - DisplayWidth(title) - DisplayWidth(right) - 4;
-    const std::string command = MiddleEllipsis(Printable(model_.recording.command), std::max(room, 8));
-    const int gap =
-        std::max(2, options_.columns - DisplayWidth(title) - 2 - DisplayWidth(command) - DisplayWidth(right));
+    std::string right = absl::StrJoin(facts, ", ");
+    const auto room = [&] { return options_.columns - DisplayWidth(title) - DisplayWidth(right) - 4; };
+    // In a narrow terminal the command is worth more than the last of the facts.
+    constexpr int kLeastOfACommand = 16;
+    for (; facts.size() > 1 && room() < kLeastOfACommand; right = absl::StrJoin(facts, ", "))
+      facts.pop_back();
+    const std::string command = MiddleEllipsis(CommandIn(std::max(room(), 0)), std::max(room(), 0));
+    const int gap = std::max(2, room() + 2 - DisplayWidth(command));
     Line(
         absl::StrCat(Style(VerdictColor(), title), "  ", command, std::string(gap, ' '), Style(kDim, right)));
     const std::string summary = Printable(model_.verdict.summary);
     for (const std::string& line : WrapText(summary, options_.columns)) Line(Style(kBold, line));
     for (const std::string& line : WrapText(Printable(model_.verdict.sentence), options_.columns))
       Line(summary.empty() ? line : Style(kDim, line));
+  }
+
+  // The command as it was given, or without the directory of its program where that does not fit.
+  std::string CommandIn(int columns) const {
+    std::string command = Printable(model_.recording.command);
+    if (DisplayWidth(command) <= columns) return command;
+    const size_t program_end = std::min(command.find(' '), command.size());
+    const size_t slash = command.rfind('/', program_end - 1);
+    return slash == std::string::npos || slash > program_end ? command : command.substr(slash + 1);
   }
 
   // A curve that moves by less than 5 % is drawn from zero, so that noise does not look like growth.
@@ -113,7 +125,7 @@ class Card {
     std::string line = Sparkline(values, width, *high - *low < 0.05 * *high ? 0.0 : *low);
     line += std::string(width - DisplayWidth(line), ' ');
     std::string right = absl::StrCat("  ", FormatBytes(values.front()), " -> ", FormatBytes(values.back()));
-    if (6 + width + DisplayWidth(right) + 2 + DisplayWidth(note) <= options_.columns) {
+    if (!note.empty() && 6 + width + DisplayWidth(right) + 2 + DisplayWidth(note) <= options_.columns) {
       absl::StrAppend(&right, ", ", note);
     }
     Line(absl::StrCat(
@@ -132,9 +144,11 @@ class Card {
     }
     const LedgerReading& last = model_.ledger[span.end - 1];
     Curve("live  ", live, absl::StrCat("peak ", FormatBytes(static_cast<double>(span.live_peak_bytes))));
+    // Below zero it is memory that was asked for and never touched: the ledger has it.
     Curve("RSS   ", rss,
-          absl::StrCat("gap ", last.allocator_gap_is_estimated ? "~" : "",
-                       FormatBytes(last.allocator_gap_bytes)));
+          last.allocator_gap_bytes < 0 ? ""
+                                       : absl::StrCat("gap ", last.allocator_gap_is_estimated ? "~" : "",
+                                                      FormatBytes(last.allocator_gap_bytes)));
   }
 
   // "Why        text" with the label in the first eleven columns and the text hanging beside it.
@@ -213,8 +227,7 @@ class Card {
                          "         growth"));
     for (size_t i = 0; i < shown; ++i) {
       const Site& s = *sites[i];
-      // One line of code may hold memory of several kinds.
-      const std::string pool = s.pool.empty() || s.pool == "host" ? "" : absl::StrCat(" (", s.pool, ")");
+      const std::string pool = NameWithPool(s).substr(s.site.size());
       std::string name =
           absl::StrCat(SiteEllipsis(Printable(s.site), names - DisplayWidth(pool)), Printable(pool));
       name += std::string(names - DisplayWidth(name), ' ');
@@ -242,12 +255,12 @@ class Card {
     int64_t rest = all;
     for (size_t i = 0; i < shown; ++i) rest -= sites[i]->retained_bytes;
     if (model_.sites.size() > shown) {
-      Line(Style(kDim,
-                 absl::StrCat("    ", HumanCount(model_.sites.size() - shown),
-                              " more sites and leftovers hold ", FormatBytes(rest), " of ", FormatBytes(all),
-                              model_.processes.size() > 1
-                                  ? absl::StrCat(" in ", model_.processes.size(), " processes")
-                                  : "")));
+      const std::string text = absl::StrCat(
+          HumanCount(model_.sites.size() - shown), " more sites and leftovers hold ", FormatBytes(rest),
+          " of ", FormatBytes(all),
+          model_.processes.size() > 1 ? absl::StrCat(" in ", model_.processes.size(), " processes") : "");
+      for (const std::string& line : WrapText(text, options_.columns - 4))
+        Line(Style(kDim, absl::StrCat("    ", line)));
     }
   }
 
@@ -291,14 +304,16 @@ class Card {
   }
 
   void Next() {
-    // Advice for the verdict first, then what else was recognised.
-    std::vector<std::string> lines = model_.verdict.next_steps;
+    const std::vector<std::string>& advice = model_.verdict.next_steps;
+    if (!advice.empty()) Section("Next", advice[0]);
+    if (advice.size() > 1) Section("", advice[1]);
+    // What else was recognised, if there is room for it.
     for (const MatchedPattern& p : model_.patterns) {
-      std::string line = absl::StrCat(p.title, " (", p.id, "): ", p.fix);
-      if (!absl::c_linear_search(lines, line)) lines.push_back(std::move(line));
+      const std::string line = absl::StrCat(p.title, " (", p.id, "): ", p.fix);
+      if (advice.size() > 1 || absl::c_linear_search(advice, line)) continue;
+      Section("Also seen", line);
+      return;
     }
-    if (!lines.empty()) Section("Next", lines[0]);
-    if (lines.size() > 1) Section("", lines[1]);
   }
 
   void LastMinutes() {

@@ -69,6 +69,8 @@ std::string WriteHolders(const ReportModel& model, const TextOptions& text, size
                               kShare, text.columns));
     }
   }
+  if (shown == 0)
+    absl::StrAppend(&out, Wrapped("Of no line it is known who holds its bytes.", 0, text.columns));
   if (left_out > 0)
     absl::StrAppend(&out, "and of ", left_out, left_out == 1 ? " more site\n" : " more sites\n");
   return out + Wrapped(model.holders.sentence, 0, text.columns);

@@ -9,6 +9,7 @@
 
 #include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
+#include "analyzer/verdict/vocabulary/shape_text.h"
 
 namespace plateau::verdict {
 namespace {
@@ -129,7 +130,7 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
 
   Verdict verdict;
   if (one_off > 0) {
-    verdict.evidence.component = "a one-off of " + BytesText(one_off) + " at one of them";
+    verdict.evidence.component = "One of them left " + BytesText(one_off) + " more, once.";
   }
   verdict.evidence.event = named.name;
   verdict.evidence.event_count = events;
@@ -151,20 +152,21 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
       }
     }
     if (!young_event_holds && (keeping[0] == 0 || clean_since >= 1)) {
-      return Answer(verdict, VerdictKind::kSpikeRetained, "one event left memory behind, later ones did not");
+      return Answer(verdict, VerdictKind::kSpikeRetained,
+                    "one event left memory behind, and later ones did not");
     }
-    return OneMoreEvent(verdict, "a further event decides");
+    return OneMoreEvent(verdict, "one event left memory behind, and it takes another to see whether all do");
   }
   if (retaining == 2) {
     if (clean_since >= 2) {
       return Answer(verdict, VerdictKind::kSpikeRetained,
-                    "two events left memory behind, later ones did not");
+                    "two events left memory behind, and later ones did not");
     }
-    return OneMoreEvent(verdict, "two " + named.name + " events retained memory; one more decides");
+    return OneMoreEvent(verdict, "two events left memory behind, and it takes another to see whether all do");
   }
   if (clean_since >= std::max(2.0, 0.5 * retaining)) {
     return Answer(verdict, VerdictKind::kSpikeRetained,
-                  "the first events left memory behind, later ones did not");
+                  "the first events left memory behind, and later ones did not");
   }
   const size_t half = kept.size() / 2;
   const double earlier = Mean(Values(kept).first(half));
@@ -175,15 +177,17 @@ std::optional<Verdict> JudgeTrack(const NamedWindows& named, Values mature, Valu
         2 * StandardDeviation(retained) / std::sqrt(static_cast<double>(events)) / Mean(retained);
     verdict.rate_bytes_per_step =
         Estimate{rate, Interval{rate * std::max(0.0, 1 - error), rate * (1 + error)}};
-    return Answer(verdict, VerdictKind::kStaircase, "every " + named.name + " keeps memory");
+    return Answer(verdict, VerdictKind::kStaircase,
+                  "every " + EventText(named.name) + " leaves memory behind");
   }
   if (later < kLaterStairs * earlier) {
-    return Answer(verdict, VerdictKind::kWarmupInProgress, "per-event retention is shrinking");
+    return Answer(verdict, VerdictKind::kWarmupInProgress,
+                  "each event leaves less behind than the one before");
   }
   verdict.reason = Reason::kShapesNotSeparable;
   verdict.needs_events = kMinStairs;
   verdict.needs_steps = kMinStairs * verdict.evidence.period_steps.value_or(0);
-  return Answer(verdict, VerdictKind::kInconclusive, "irregular per-event retention");
+  return Answer(verdict, VerdictKind::kInconclusive, "events leave memory behind without a pattern");
 }
 
 // Jumps at equal distances that nobody marked.
@@ -218,7 +222,8 @@ std::optional<Verdict> JudgeUnmarked(Values mature) {
   verdict.evidence.period_steps = gap;
   verdict.evidence.per_event_bytes = in_jumps / static_cast<double>(jumps.size());
   verdict.rate_bytes_per_step = Estimate{total / steps, std::nullopt};
-  return Answer(verdict, VerdictKind::kStaircase, "jumps at equal distances keep memory");
+  return Answer(verdict, VerdictKind::kStaircase,
+                "memory rises in jumps at equal distances and does not fall again");
 }
 
 }  // namespace

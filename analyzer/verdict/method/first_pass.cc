@@ -90,7 +90,7 @@ Verdict FillOrWarmup(const SurvivorWindow& window, const RetentionState& full,
   verdict.evidence.retained_bytes = Sum(window.bytes);
   if (near && even) {
     verdict.kind = VerdictKind::kCacheFill;
-    verdict.why = "retained evenly over the first pass, nothing after it";
+    verdict.why = "memory was kept evenly over the first pass over the data, and none after it";
     verdict.evidence.complete = true;
     verdict.plateau_bytes = Estimate{*verdict.evidence.retained_bytes, std::nullopt};
     if (run.examples_per_step.value_or(0) > 0) {
@@ -102,8 +102,8 @@ Verdict FillOrWarmup(const SurvivorWindow& window, const RetentionState& full,
     return verdict;
   }
   verdict.kind = VerdictKind::kWarmupComplete;
-  verdict.why = near ? "ended with the first pass, but not evenly spread over it"
-                     : "ended, not at the end of the first pass";
+  verdict.why = near ? "growth ended with the first pass over the data, but was not spread evenly over it"
+                     : "growth ended, but not with the end of the first pass over the data";
   return verdict;
 }
 
@@ -182,7 +182,7 @@ std::optional<Verdict> FillByUniqueExamples(Values retained, const series::RunCo
 
   Verdict verdict;
   verdict.kind = VerdictKind::kCacheFill;
-  verdict.why = "retained bytes follow the number of distinct examples seen";
+  verdict.why = "what is kept follows the number of different examples seen";
   verdict.evidence.per_example_bytes = per_example;
   verdict.evidence.retained_bytes = sums.back();
   const double examples = run.dataset_examples.value_or(0);

@@ -107,7 +107,7 @@ Verdict JudgeTurnover(const SiteSeries& site, int steps) {
   }
   if (deaths < kMinDeaths || dead_bytes <= 0) {
     verdict.reason = Reason::kNothingOldEnough;
-    verdict.why = "long-lived objects, too few deaths to estimate their lifetime";
+    verdict.why = "objects live long, and too few were freed to tell how long";
     verdict.needs_steps = steps;
     return verdict;
   }
@@ -147,23 +147,23 @@ Verdict JudgeTurnover(const SiteSeries& site, int steps) {
     if (mean_of(2 * steps / 3, live.size()) <= kLevelThirds * middle) {
       if (std::optional<int> filled = FilledBy(live, now, steps)) {
         verdict.kind = VerdictKind::kWarmupComplete;
-        verdict.why = "it filled up, and objects die since as fast as they are born";
+        verdict.why = "it filled up, and since then as much is freed as is made";
         verdict.by_step = *filled;
         verdict.evidence.retained_bytes = now;
         return verdict;
       }
       verdict.kind = VerdictKind::kSteady;
-      verdict.why = "objects are long-lived and die as fast as they are born";
+      verdict.why = "objects live long, and as much is freed as is made";
       return verdict;
     }
   }
   if (high / std::max(low, 1.0) < kUsefulInterval) {
     verdict.kind = VerdictKind::kWarmupInProgress;
-    verdict.why = "Little's law: births x mean lifetime is not reached yet";
+    verdict.why = "it still fills up to the level that births times the mean lifetime give";
     return verdict;
   }
   verdict.reason = Reason::kTooShort;
-  verdict.why = "objects turn over too slowly for this run";
+  verdict.why = "objects live too long for this run to show whether they are freed";
   verdict.needs_steps = steps;
   return verdict;
 }

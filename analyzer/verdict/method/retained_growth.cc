@@ -1,7 +1,6 @@
 // The half of SiteJudge for sites that keep something.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "analyzer/verdict/method/first_pass.h"
@@ -10,12 +9,13 @@
 #include "analyzer/verdict/method/site_judge.h"
 #include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/method/unbounded.h"
+#include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
 
 Verdict SiteJudge::Leak(const RetentionState& state, Verdict base, std::string component) const {
   base.kind = state.rate < kSlowLeakShare * reference_ ? VerdictKind::kSlowLeak : VerdictKind::kLeak;
-  base.why = "retained at a steady rate, and old objects never die";
+  base.why = "memory is kept at a steady rate, and old objects are never freed";
   base.rate_bytes_per_step = Estimate{state.rate, Interval{state.low, state.high}};
   if (state.onset) base.onset_step = *state.onset;
   const Values objects = Values(site_.surv_count).subspan(1, static_cast<size_t>(mature_));
@@ -36,14 +36,15 @@ Verdict SiteJudge::Slowing(const RetentionState& state, Verdict base) const {
     const double total = Sum(Window().bytes);
     const double remaining = *state.remaining;
     if (remaining < kDecayRest * total) {
-      return With(base, VerdictKind::kWarmupComplete, "a decay whose rest is below 2 %");
+      return With(base, VerdictKind::kWarmupComplete,
+                  "growth faded out, and less than 2 % of it is still to come");
     }
     const double slack = kLevelError * (total + remaining);
     const Interval rest = state.remaining_interval.value_or(Interval{remaining, remaining});
     base.plateau_bytes = Estimate{
         total + remaining, Interval{std::max(total, total + rest.low - slack), total + rest.high + slack}};
   }
-  return With(base, VerdictKind::kWarmupInProgress, "the retention rate is falling");
+  return With(base, VerdictKind::kWarmupInProgress, "each step keeps less than the steps before it");
 }
 
 // Steps that would settle an unclear state: a rule of thumb per reason.
@@ -100,7 +101,7 @@ Verdict SiteJudge::JudgeStopped(const RetentionState& full, Verdict base) {
   }
   base.by_step = full.last_step;
   base.evidence.fill_like = LooksLikeFill(window.bytes, full.last_step);
-  return With(base, VerdictKind::kWarmupComplete, "nothing has been retained for a while");
+  return With(base, VerdictKind::kWarmupComplete, "nothing has been kept for a while");
 }
 
 Verdict SiteJudge::JudgeAfterFirstPass(const RetentionState& full, int pass_end, Verdict base) {
@@ -121,7 +122,7 @@ Verdict SiteJudge::JudgeAfterFirstPass(const RetentionState& full, int pass_end,
   }
   if (post.state != Retention::kZero && post.state != Retention::kConstant) {
     if (std::optional<RetentionState> tail = TailAboveDecay(full, pass_end)) {
-      return Leak(*tail, base, "a decaying warm-up before");
+      return Leak(*tail, base, "A warm-up came before it and faded out.");
     }
   }
   switch (post.state) {
@@ -131,24 +132,24 @@ Verdict SiteJudge::JudgeAfterFirstPass(const RetentionState& full, int pass_end,
       // A decay that explains both sides of the pass wins over "constant after the pass".
       if (full.state == Retention::kSlowing) {
         base.evidence.remaining_bytes = full.remaining;
-        return With(base, VerdictKind::kWarmupInProgress, "the retention rate is falling over the whole run");
+        return With(base, VerdictKind::kWarmupInProgress,
+                    "each step keeps less than the steps before it, over the whole run");
       }
       if (full.slowing_possible && rate_before > kFasterBefore * rate_after &&
           full.state != Retention::kConstant) {
         base.rate_bytes_per_step = Estimate{post.rate, Interval{post.low, post.high}};
-        return Inconclusive(base, Reason::kShapesNotSeparable,
-                            "the rate fell after the first pass: slowing growth is not excluded", steps_);
+        return Inconclusive(
+            base, Reason::kShapesNotSeparable,
+            "growth became slower after the first pass over the data, and may go on slowing down", steps_);
       }
-      char component[96] = "";
-      if (rate_before > kFasterBefore * rate_after) {
-        std::snprintf(component, sizeof component, "a first-pass fill of %.0f bytes/step before",
-                      rate_before - rate_after);
-      }
-      return Leak(post, base, component);
+      if (rate_before <= kFasterBefore * rate_after) return Leak(post, base);
+      return Leak(post, base,
+                  "Before it, the first pass over the data filled a cache by another " +
+                      RateText(rate_before - rate_after) + ".");
     }
     case Retention::kStopped:
       base.by_step = post.last_step;
-      return With(base, VerdictKind::kWarmupComplete, "nothing has been retained for a while");
+      return With(base, VerdictKind::kWarmupComplete, "nothing has been kept for a while");
     case Retention::kSlowing:
     case Retention::kUnclear:
       if (full.state == Retention::kSlowing) return Slowing(full, base);
@@ -158,7 +159,7 @@ Verdict SiteJudge::JudgeAfterFirstPass(const RetentionState& full, int pass_end,
           (onset > pass_end || full.shape == RateShape::kExponentialPlusConstant)) {
         return Leak(full, base);
       }
-      return Unclear(post, base, "growth after the first pass has no clear shape");
+      return Unclear(post, base, "growth after the first pass over the data has no clear shape");
   }
   Verdict verdict = FillOrWarmup(window, full, run_);
   verdict.evidence.models = base.evidence.models;
@@ -188,11 +189,11 @@ Verdict SiteJudge::JudgeDuringFirstPass(const RetentionState& full, int pass_end
     case Retention::kStopped:
       base.by_step = full.last_step;
       base.evidence.fill_like = LooksLikeFill(window.bytes, full.last_step);
-      return With(base, VerdictKind::kWarmupComplete, "nothing has been retained for a while");
+      return With(base, VerdictKind::kWarmupComplete, "nothing has been kept for a while");
     case Retention::kSlowing:
       return Slowing(full, base);
     case Retention::kUnclear: {
-      Verdict verdict = Unclear(full, base, "no shape could be told");
+      Verdict verdict = Unclear(full, base, "its growth has no clear shape");
       if (epoch_ > 0 && verdict.needs_steps) verdict.needs_steps = std::max(*verdict.needs_steps, pass_needs);
       return verdict;
     }
@@ -223,10 +224,12 @@ Verdict SiteJudge::JudgeDuringFirstPass(const RetentionState& full, int pass_end
   }
   base.forecast = MakeForecast(run_.level_now_bytes.value_or(total), rate, steps_, run_);
   if (epoch_ > 0) {
-    return Inconclusive(base, Reason::kFirstPass, "the first pass over the data is not finished", pass_needs);
+    return Inconclusive(base, Reason::kFirstPass, "the first pass over the data has not ended", pass_needs);
   }
-  return Inconclusive(base, Reason::kEpochUnknown, "the epoch length is unknown: a leak or a first-pass fill",
-                      std::nullopt);
+  return Inconclusive(
+      base, Reason::kEpochUnknown,
+      "the length of an epoch is unknown, so it may be a leak or a cache that the first pass fills",
+      std::nullopt);
 }
 
 }  // namespace plateau::verdict

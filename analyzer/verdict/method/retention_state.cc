@@ -75,10 +75,10 @@ class Classes {
   }
   std::string Names() const {  // in alphabetical order
     std::string names;
-    for (const auto& [trend, name] : {std::pair{RateTrend::kConstant, "constant"},
+    for (const auto& [trend, name] : {std::pair{RateTrend::kConstant, "steady"},
                                       {RateTrend::kSlowing, "slowing"},
                                       {RateTrend::kStopped, "stopped"},
-                                      {RateTrend::kZero, "zero"}}) {
+                                      {RateTrend::kZero, "none"}}) {
       if (Has(trend)) names += (names.empty() ? "" : " or ") + std::string(name);
     }
     return names;
@@ -195,7 +195,8 @@ RetentionState FinishConstant(RetentionState state, const SurvivorWindow& window
   const double last_third = Mean(window.bytes.last(third));
   const auto retaining = std::count_if(tail.begin(), tail.end(), [](double v) { return v > 0; });
   if (rate.low <= 0 || last_third < kStillGrowingShare * rate.mean || retaining < kMinRetaining) {
-    return Unclear(std::move(state), Reason::kShapesNotSeparable, "the rate is not separated from zero");
+    return Unclear(std::move(state), Reason::kShapesNotSeparable,
+                   "its growth is too small to tell it from none");
   }
   return state;
 }
@@ -224,10 +225,11 @@ class RetentionJudge {
       : window_(window), floor_rate_(floor_rate), n_(window.bytes.size()) {}
 
   RetentionState Judge() {
-    if (n_ == 0) return Unclear(state_, Reason::kTooShort, "no step is old enough");
+    if (n_ == 0) return Unclear(state_, Reason::kTooShort, "no step is old enough to see what stays of it");
     if (!FindEvents()) return state_;
     MeasureSilence();
-    if (n_ < kMinWindow) return Unclear(state_, Reason::kTooShort, "too few steps are old enough");
+    if (n_ < kMinWindow)
+      return Unclear(state_, Reason::kTooShort, "too few steps are old enough to see what stays of them");
     FitShapes();
     has_stopped_ = HasStopped();
     if (has_stopped_ && StopIsExplained()) {
@@ -237,11 +239,11 @@ class RetentionJudge {
     if (few_ && sampled_) return FewRecords();
     if (!NarrowClasses()) {
       return Unclear(std::move(state_), Reason::kShapesNotSeparable,
-                     "the rate is falling; whether it falls to zero is not visible yet");
+                     "growth is slowing down, and whether it will end is not visible yet");
     }
     if (classes_.count() != 1) {
       return Unclear(std::move(state_), Reason::kShapesNotSeparable,
-                     "shapes not separable: " + classes_.Names());
+                     "its growth may be " + classes_.Names() + ", which cannot be told apart yet");
     }
     return Answer();
   }
@@ -261,7 +263,8 @@ class RetentionJudge {
       return false;
     }
     if (events_.empty()) {
-      state_ = Unclear(state_, Reason::kShapesNotSeparable, "retained bytes are spread too thinly");
+      state_ =
+          Unclear(state_, Reason::kShapesNotSeparable, "what is kept is spread too thinly over the steps");
       return false;
     }
     few_ = state_.events < kFewEvents;
@@ -326,8 +329,8 @@ class RetentionJudge {
   }
 
   RetentionState FewRecords() {
-    std::string why = "only " + CountText(state_.events, "record") +
-                      " of what stays was sampled, and one stands for many blocks";
+    std::string why = "only " + CountText(state_.events, "block") + " of what stays " +
+                      (IsOne(state_.events) ? "was" : "were") + " sampled, and each stands for many";
     return Unclear(std::move(state_), Reason::kFewSamples, std::move(why));
   }
 
@@ -362,12 +365,12 @@ class RetentionJudge {
     const RateTrend trend = classes_.Only();
     const RateFit fit = *classes_.Best(trend);
     if (trend == RateTrend::kSlowing && few_) {
-      std::string why = "only " + CountText(state_.events, "step") + " retained anything";
+      std::string why = "only " + CountText(state_.events, "step") + " kept anything";
       return Unclear(std::move(state_), Reason::kFewSamples, std::move(why));
     }
     if (trend == RateTrend::kStopped && !has_stopped_ && IsBox(&fit)) {
       return Unclear(std::move(state_), Reason::kRecentStop,
-                     "growth seems to have stopped, too recently to be sure");
+                     "growth seems to have stopped, but too recently to be sure");
     }
     state_.shape = fit.shape;
     switch (trend) {

@@ -107,7 +107,7 @@ std::optional<Verdict> SiteJudge::JudgeFilled(const std::vector<double>& live) c
   verdict.evidence.live_bytes = now;
   verdict.evidence.mean_life_steps = now / births;  // Little's law
   return With(verdict, VerdictKind::kWarmupComplete,
-              "it filled up, and objects die since as fast as they are born");
+              "it filled up, and since then as much is freed as is made");
 }
 
 // What was born lately stays, and yet the level has not risen lately: old objects make room for new ones. The
@@ -147,7 +147,8 @@ Verdict SiteJudge::JudgeNothingRetained() {
   if (ReachesNewHighs(live)) {
     base.evidence.live_bytes = live.back() - live[0];
     return Inconclusive(base, Reason::kNothingOldEnough,
-                        "the live level still reaches new highs and nothing is old enough yet", steps_);
+                        "its level still reaches new highs, and nothing is old enough yet to see what stays",
+                        steps_);
   }
   if (std::optional<Verdict> filled = JudgeFilled(live)) return *std::move(filled);
   const Values alloc = allocated();
@@ -176,10 +177,10 @@ Verdict SiteJudge::JudgeNothingRetained() {
       base.evidence.spike_bytes = excess;
       base.evidence.event_count = events;
       return With(base, VerdictKind::kSpikeRecovered,
-                  "events allocate more than other steps and everything is freed");
+                  "events need more memory than other steps, and all of it is freed");
     }
   }
-  return With(base, VerdictKind::kSteady, "nothing material survives");
+  return With(base, VerdictKind::kSteady, "nothing that matters stays");
 }
 
 bool SiteJudge::ExplainedByLoss() const {
@@ -212,7 +213,8 @@ Verdict SiteJudge::JudgeRetained() {
   if (ExplainedByLoss()) {
     base.evidence.loss_limited = true;
     base.detectable_bytes_per_step = kLossMultiple * run_.lost_rate * Mean(allocated());
-    return With(base, VerdictKind::kSteady, "survivors are explained by lost free events");
+    return With(base, VerdictKind::kSteady,
+                "what seems to stay is explained by lost events of blocks that were freed");
   }
   if (std::optional<Verdict> fill = FillByUniqueExamples(window.bytes, run_)) return *std::move(fill);
   if (std::optional<Verdict> events = JudgeEvents(window.bytes, Values(site_.surv_bytes).subspan(1), run_)) {
@@ -226,7 +228,7 @@ Verdict SiteJudge::JudgeRetained() {
       const double wanted = site_.surv_variance.empty() ? kUnboundedStairs : kUnboundedBirths;
       if (Sum(window.objects) < wanted) {
         return Inconclusive(*std::move(events), Reason::kFewSamples,
-                            "jumps at equal distances kept memory, and few of them were seen", steps_);
+                            "memory rises in jumps at equal distances, and few of them were seen", steps_);
       }
       events->kind = VerdictKind::kUnboundedGrowth;
     }
@@ -243,8 +245,7 @@ Verdict SiteJudge::JudgeRetained() {
     Verdict after = JudgeAfterFirstPass(full, pass_end, std::move(base));
     if (!IsLeak(after.kind) || ExcludesFillByExamples(window.bytes, run_)) return after;
     return Inconclusive(std::move(after), Reason::kFirstPass,
-                        "examples still come for the first time, and a cache of them is not excluded",
-                        epoch_);
+                        "some examples still come for the first time, so it may be a cache of them", epoch_);
   }
   return JudgeDuringFirstPass(full, pass_end, needed, std::move(base));
 }

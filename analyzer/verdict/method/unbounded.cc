@@ -90,7 +90,8 @@ Verdict JudgeUnbounded(const SurvivorWindow& window, const RetentionState& full,
   base.forecast = MakeForecast(run.level_now_bytes.value_or(*base.evidence.retained_bytes), rate,
                                static_cast<double>(run.steps), run);
   if (rounds < kUnboundedRounds || since.bytes.size() < 3) {
-    return Inconclusive(std::move(base), Reason::kTooShort, "it grew in all steps so far, and they are few",
+    return Inconclusive(std::move(base), Reason::kTooShort,
+                        "it has grown in all steps so far, but they are few",
                         std::max(1.0, (kUnboundedRounds - rounds) / static_cast<double>(run.bucket_steps)));
   }
   if (births < kUnboundedBirths) {
@@ -99,7 +100,7 @@ Verdict JudgeUnbounded(const SurvivorWindow& window, const RetentionState& full,
   }
   if (!GoesOn(since)) {
     return Inconclusive(std::move(base), Reason::kShapesNotSeparable,
-                        "it keeps less in the end than at the begin: slowing growth is not excluded",
+                        "it keeps less at the end than at the beginning, so its growth may be slowing down",
                         static_cast<double>(run.steps));
   }
   base.evidence.entries = Sum(objects);

@@ -47,4 +47,11 @@ bool IsEndless(std::string_view model_name) {
   return false;
 }
 
+std::string EventText(std::string_view event) {
+  if (event.empty()) return "event";
+  if (event == "eval") return "evaluation";
+  if (event == "periodic (unmarked)") return "jump";
+  return std::string(event);
+}
+
 }  // namespace plateau::verdict

@@ -1,4 +1,4 @@
-// The fitted shapes of a series: what they are called in plain words, and which of them never end.
+// Plain words for what the method finds: the fitted shapes of a series, which of them never end, and kinds of events.
 #ifndef PLATEAU_ANALYZER_VERDICT_VOCABULARY_SHAPE_TEXT_H_
 #define PLATEAU_ANALYZER_VERDICT_VOCABULARY_SHAPE_TEXT_H_
 
@@ -11,6 +11,9 @@ namespace plateau::verdict {
 std::string ShapeText(std::string_view model_name);
 // True for shapes that go on growing: what a leak is made of, and what a bounded verdict must exclude.
 bool IsEndless(std::string_view model_name);
+
+// "evaluation" for "eval", "jump" for jumps that nobody marked.
+std::string EventText(std::string_view event);
 
 }  // namespace plateau::verdict
 

@@ -5,6 +5,7 @@
 
 #include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
+#include "analyzer/verdict/vocabulary/shape_text.h"
 #include "analyzer/verdict/words/limit_text.h"
 
 namespace plateau::verdict {
@@ -21,14 +22,15 @@ std::string SeenText(const Verdict& v) {
 std::string Steady(const Verdict& v) {
   const Evidence& e = v.evidence;
   if (e.loss_limited) {
-    return "No retention beyond what lost free events explain." + SeenText(v);
+    return "Nothing stays but what lost events of freed blocks explain." + SeenText(v);
   }
   if (v.plateau_bytes && e.mean_life_steps) {
     return "Objects live long (about " + CountText(*e.mean_life_steps, "step") +
-           ") and die as fast as they are born, at " + BytesText(e.live_bytes.value_or(0)) + ".";
+           ") and are freed as fast as they are made, at a level of " + BytesText(e.live_bytes.value_or(0)) +
+           ".";
   }
   if (e.from_log_only) return "No growth." + SeenText(v);
-  std::string out = "No retention.";
+  std::string out = "Nothing stays.";
   if (e.retained_bytes && *e.retained_bytes > 0 && !e.maturity_steps) {  // of a process: what sites have kept
     out = "Nothing grows. ";
     if (e.sites_growth_bytes_per_step && v.detectable_bytes_per_step)
@@ -44,7 +46,7 @@ std::string Steady(const Verdict& v) {
   if (e.maturity_steps) out += " Objects live at most " + CountText(*e.maturity_steps, "step") + ".";
   if (e.cycle_amplitude_bytes) {
     out += " The level rises by " + BytesText(*e.cycle_amplitude_bytes) +
-           " over each epoch and is released; budget for the peak.";
+           " over each epoch and falls again; plan for the peak.";
   }
   return out + SeenText(v);
 }
@@ -55,19 +57,19 @@ std::string WarmupComplete(const Verdict& v) {
     return "Filled up to " + BytesText(e.retained_bytes.value_or(0)) + " by step " +
            NumberText(std::round(v.by_step.value_or(0))) +
            " and has been level since: objects live long (about " + CountText(*e.mean_life_steps, "step") +
-           ") and die as fast as they are born.";
+           ") and are freed as fast as they are made.";
   }
   std::string out = "Grew";
   const double amount = e.from_log_only ? e.rise_bytes.value_or(0) : e.retained_bytes.value_or(0);
   if (amount > 0) out += " by " + BytesText(amount);
   if (v.by_step) out += " until step " + NumberText(std::round(*v.by_step));
-  out += e.from_log_only ? ", flat since" : ", nothing material retained since";
-  if (e.silent_steps && *e.silent_steps > 0) out += " (" + CountText(*e.silent_steps, "step") + ")";
-  out += ". Normal start-up.";
+  out += " and has been level since";
+  if (e.silent_steps && *e.silent_steps > 0) out += ", for " + CountText(*e.silent_steps, "step");
+  out += ". This is a normal start.";
   if (e.fill_like.value_or(false)) {
     out +=
-        " Growth was straight and ended abruptly, as when each example is kept once: pass the epoch length "
-        "to know.";
+        " Growth was straight and ended abruptly, as when each example is kept once. The length of an epoch "
+        "(--epoch-steps) would tell.";
   }
   return out + (e.from_log_only ? SeenText(v) : "");
 }
@@ -75,7 +77,7 @@ std::string WarmupComplete(const Verdict& v) {
 std::string WarmupInProgress(const Verdict& v) {
   const Evidence& e = v.evidence;
   if (e.next_jump_step) {
-    return "A container that grows geometrically: the next jump, to about " +
+    return "A container grows in ever larger jumps; the next, to about " +
            BytesText(e.next_jump_bytes.value_or(0)) + ", is expected near step " +
            NumberText(std::round(*e.next_jump_step)) + ".";
   }
@@ -88,9 +90,10 @@ std::string WarmupInProgress(const Verdict& v) {
     return out + ".";
   }
   if (v.plateau_bytes) {
-    return "Growth is slowing: expected to level off at " + EstimateText(*v.plateau_bytes, BytesText) + ".";
+    return "Growth is slowing down; it is expected to level off at " +
+           EstimateText(*v.plateau_bytes, BytesText) + ".";
   }
-  return "Growth is slowing; where it levels off is not visible yet.";
+  return "Growth is slowing down; where it levels off is not visible yet.";
 }
 
 // Of a fill whose end is known from the container itself.
@@ -98,8 +101,7 @@ std::string BoundedFill(const RunContext& run, const Verdict& v) {
   const Evidence& e = v.evidence;
   std::string out = "Fills " + e.held_by;
   if (e.complete.value_or(false)) {
-    out +=
-        ", which has all it can have: " + BytesText(e.retained_bytes.value_or(0)) + ", and it stays there.";
+    out += ", which is full: " + BytesText(e.retained_bytes.value_or(0)) + ", and it stays there.";
     return out + SeenText(v);
   }
   out += ": " + BytesText(e.retained_bytes.value_or(0)) + " now, " + BytesText(v.plateau_bytes->value) +
@@ -122,7 +124,7 @@ std::string CacheFill(const RunContext& run, const Verdict& v) {
     if (e.retained_bytes) out += ", " + BytesText(*e.retained_bytes) + " in all";
     out += ".";
   } else {
-    out = "Retained evenly over the first pass over the data";
+    out = "Kept evenly over the first pass over the data";
     if (e.retained_bytes) out += ", " + BytesText(*e.retained_bytes) + " in all";
     out += ".";
   }
@@ -141,55 +143,50 @@ std::string CacheFill(const RunContext& run, const Verdict& v) {
     out += " " + LimitName(run, true) + " full at about " + NumberText(std::round(*e.examples_that_fit)) +
            " examples.";
   } else if (e.examples_that_fit) {
-    out += " With this limit memory runs out at about " + NumberText(std::round(*e.examples_that_fit)) +
-           " examples.";
+    out += " This limit is full at about " + NumberText(std::round(*e.examples_that_fit)) + " examples.";
   }
   if (e.from_log_only) {
     out +=
-        " A log cannot tell whether every example is kept or something piles up during an epoch and the "
-        "allocator "
-        "keeps its pages; a trace can.";
+        " A log cannot tell examples that are kept from something that piles up during an epoch and whose "
+        "pages the allocator keeps; a trace can.";
   }
   return out + SeenText(v);
 }
 
 std::string Leak(const RunContext& run, const Verdict& v) {
   const Evidence& e = v.evidence;
-  std::string out = e.from_log_only ? "Grows by " : "Leaks ";
+  std::string out = e.from_log_only ? "Grows by " : "Keeps ";
   if (v.rate_bytes_per_step) out += EstimateText(*v.rate_bytes_per_step, RateText);
-  if (e.objects_per_step) out += ", " + CountText(*e.objects_per_step, "object") + " per step";
+  if (e.objects_per_step) out += ", or " + CountText(*e.objects_per_step, "object") + " a step";
   if (!e.from_log_only && e.maturity_steps) {
-    out += "; none of those older than " + CountText(*e.maturity_steps, "step") + " was freed";
+    out += "; nothing older than " + CountText(*e.maturity_steps, "step") + " was freed";
   }
   if (v.onset_step && *v.onset_step > 1) out += "; since step " + NumberText(std::round(*v.onset_step));
   out += ".";
-  if (!e.component.empty()) out += " Beside it, " + e.component + ".";
+  if (!e.component.empty()) out += " " + e.component;
   out += LimitText(run, v);
-  out +=
-      e.from_log_only
-          ? " Unconfirmed: a memory log cannot tell a leak from fragmentation or mapped files; a trace can."
-          : " If this is a cache with a larger capacity than it holds now, that cannot be told from a leak "
-            "yet.";
+  out += e.from_log_only ? " A memory log cannot tell a leak from fragmentation or mapped files; a trace can."
+                         : " A cache that is not full yet would look the same.";
   return out;
 }
 
 // What a cache would have to hold if it were one, and what its misses say.
 std::string AsCache(const Evidence& e) {
-  std::string out = " No pass over data was seen, so a cache that is not full yet cannot be excluded";
+  std::string out = " No pass over data was seen, so it may be a cache that is not full yet";
   if (e.entries && *e.entries >= 1) {
-    out += ": it would hold more than " + NumberText(std::round(*e.entries)) +
+    out += "; it would hold more than " + NumberText(std::round(*e.entries)) +
            (IsOne(*e.entries) ? " entry" : " entries");
     if (e.retained_bytes) out += " (" + BytesText(*e.retained_bytes) + ")";
   }
   out += ".";
   if (e.cache_entries && e.cache_entries_interval) {
-    out += " If it is filled by random draws, its misses say that it ends near " +
+    out += " If it is filled by random draws, its misses say that it will end near " +
            NumberText(std::round(*e.cache_entries)) + " entries (" +
            NumberText(std::round(e.cache_entries_interval->low)) + " to " +
            NumberText(std::round(e.cache_entries_interval->high)) + ").";
   } else if (e.cache_entries && e.entries && *e.cache_entries > *e.entries) {
     out += " Filled by random draws it would have more than " + NumberText(std::round(*e.cache_entries)) +
-           ", for no draw was a hit.";
+           ", because no draw was a hit.";
   }
   return out;
 }
@@ -209,7 +206,7 @@ std::string UnboundedGrowth(const RunContext& run, const Verdict& v) {
            " inside an allocator that a library brought along, and nothing has ended it. Its blocks are not "
            "traced: the line shown is the one " +
            (e.is_by_caller ? "that calls the library most while it grows" : "whose work mapped the memory") +
-           ", which lines keep it is not known." + LimitText(run, v);
+           "; which lines keep it is not known." + LimitText(run, v);
   }
   std::string out = "Grows by " + rate;
   const double steps = static_cast<double>(run.steps * run.bucket_steps);
@@ -220,17 +217,10 @@ std::string UnboundedGrowth(const RunContext& run, const Verdict& v) {
   }
   if (e.replaced_bytes) {
     return out + ": " + ReplacedText(*e.replaced_bytes) +
-           " Nothing has ended it; only inputs that get longer and longer would." + LimitText(run, v);
+           " Nothing has ended it, and it is harmless only if the inputs themselves get longer." +
+           LimitText(run, v);
   }
   return out + ", and nothing has ended it." + AsCache(e) + LimitText(run, v);
-}
-
-// What kind of event retained something, as one calls it.
-std::string EventText(const std::string& event) {
-  if (event.empty()) return "event";
-  if (event == "eval") return "evaluation";
-  if (event == "periodic (unmarked)") return "jump";
-  return event;
 }
 
 std::string Staircase(const RunContext& run, const Verdict& v) {
@@ -241,17 +231,17 @@ std::string Staircase(const RunContext& run, const Verdict& v) {
   }
   if (e.period_steps) out += ", about every " + NumberText(std::round(*e.period_steps)) + " steps";
   out += ".";
-  if (!e.component.empty()) out += " Beside it, " + e.component + ".";
+  if (!e.component.empty()) out += " " + e.component;
   return out + LimitText(run, v);
 }
 
 std::string Inconclusive(const RunContext& run, const Verdict& v) {
-  std::string out = "Cannot be told yet: " + v.why + ".";
+  std::string out = "It cannot be told yet: " + v.why + ".";
   if (v.rate_bytes_per_step) out += " Growth so far: " + EstimateText(*v.rate_bytes_per_step, RateText) + ".";
   if (v.forecast.if_cache && v.reason == Reason::kFirstPass) {
     const Forecast::IfCache& cache = *v.forecast.if_cache;
-    out += " If each example is kept once, it ends at step " + NumberText(cache.ends_at_step) + " near " +
-           BytesText(cache.plateau_bytes) + ".";
+    out += " If each example is kept once, it will end at step " + NumberText(cache.ends_at_step) +
+           ", near " + BytesText(cache.plateau_bytes) + ".";
   }
   if (v.forecast.if_leak && v.forecast.if_leak->oom_step) {
     const Forecast::IfLeak& leak = *v.forecast.if_leak;
@@ -272,19 +262,19 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
       break;
   }
   if (v.reason == Reason::kEpochUnknown) {
-    out += " The epoch length decides: give it with --epoch-steps, or run past the end of the first epoch.";
+    out += " To decide it, give the length with --epoch-steps, or run past the end of the first epoch.";
   } else if (v.reason == Reason::kUnexplainedGrowth) {
-    out +=
-        " The ledger says how much; an allocator of its own or a driver inside the process is the usual "
-        "cause.";
+    out += " The ledger says how much. The usual cause is a library with its own allocator, or a driver.";
   } else if (v.needs_events && v.needs_steps) {
     out += " About " + CountText(*v.needs_steps, "more step") + " (" +
            CountText(*v.needs_events, "more event") + ") " +
            (IsOne(*v.needs_steps) ? "decides it." : "decide it.");
   } else if (v.reason == Reason::kFewSamples && v.needs_steps) {
-    out += " It takes at least " + CountText(std::ceil(*v.needs_steps), "more step") +
-           " before a shape can be told";
-    out += run.epoch_steps ? "." : ", and the epoch length to tell a leak from a first-pass fill.";
+    out +=
+        " It takes at least " + CountText(std::ceil(*v.needs_steps), "more step") + " before its shape shows";
+    out += run.epoch_steps
+               ? "."
+               : ", and the length of an epoch to tell a leak from a cache that the first pass fills.";
   } else if (v.needs_steps && *v.needs_steps > 0) {
     const double now = static_cast<double>(run.steps);
     const double needed = std::ceil(*v.needs_steps);
@@ -302,8 +292,8 @@ std::string Inconclusive(const RunContext& run, const Verdict& v) {
 std::string WhoseHoles(const Verdict& v) {
   const std::optional<double>& of_sites = v.evidence.sites_growth_bytes_per_step;
   if (!of_sites) return "";
-  if (*of_sites < kExplainedShare * v.rate_bytes_per_step->value) return " No call site retains it.";
-  return " Call sites keep " + RateText(*of_sites) +
+  if (*of_sites < kExplainedShare * v.rate_bytes_per_step->value) return " No line of the program keeps it.";
+  return " Lines of the program keep " + RateText(*of_sites) +
          " beside it, and what they keep may hold the holes open.";
 }
 
@@ -327,17 +317,17 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
       return UnboundedGrowth(run, v);
     case VerdictKind::kSpikeRecovered:
       return "Evaluation or checkpointing needs " + BytesText(e.spike_bytes.value_or(0)) +
-             " more for a moment and returns it; budget for the peak." + SeenText(v);
+             " more for a moment and gives it back. Plan for the peak." + SeenText(v);
     case VerdictKind::kSpikeRetained:
       return "The first " + EventText(e.event) + " left " +
-             BytesText(e.per_event_bytes.value_or(e.rise_bytes.value_or(0))) + "; later ones re-use it.";
+             BytesText(e.per_event_bytes.value_or(e.rise_bytes.value_or(0))) + "; later ones use it again.";
     case VerdictKind::kFragmentation:
       return "The allocator holds " + BytesText(e.slack_bytes.value_or(0)) +
              " more than was ever live at once, growing by " +
              EstimateText(*v.rate_bytes_per_step, RateText) + "." + WhoseHoles(v) + LimitText(run, v);
     case VerdictKind::kAllocatorRetention:
-      return "Resident memory keeps the mark of an earlier peak: " + BytesText(e.slack_bytes.value_or(0)) +
-             " are held and not live. Not growing.";
+      return "The allocator still holds " + BytesText(e.slack_bytes.value_or(0)) +
+             " of an earlier peak, and nobody uses it. It does not grow.";
     case VerdictKind::kUntracedGrowth: {
       const std::string kind =
           e.untraced_kind == "file"     ? "mapped files, which the kernel can reclaim"
@@ -346,7 +336,8 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
               ? "memory taken directly from the system (a driver, mmap, another allocator)"
               : "mapped files, shared memory, a driver, or direct mmap";
       return "Grows by " + EstimateText(*v.rate_bytes_per_step, RateText) +
-             " outside the allocator: " + kind + ". No call site is to blame." + LimitText(run, v);
+             " outside the allocator: " + kind + ". No line of the program grows with it." +
+             LimitText(run, v);
     }
     case VerdictKind::kWorkerDuplication:
       return "Workers copy the parent's pages when they write to them: " +
@@ -355,7 +346,7 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
              (e.copied_site.empty() ? ""
                                     : " " + BytesText(e.copied_site_bytes.value_or(0)) +
                                           " of it was allocated at " + e.copied_site + ".") +
-             " Not a leak.";
+             " This is not a leak.";
     case VerdictKind::kInconclusive:
       return Inconclusive(run, v);
   }
@@ -365,8 +356,8 @@ std::string Sentence(const RunContext& run, const Verdict& v) {
 }  // namespace
 
 std::string ReplacedText(double bytes) {
-  return "an object is replaced by a larger one again and again and has " + BytesText(bytes) +
-         " by now, as torch.cat, numpy.append or pandas.concat in a loop do it.";
+  return "an object is replaced by a larger one again and again, and has " + BytesText(bytes) +
+         " by now. torch.cat, numpy.append or pandas.concat in a loop do that.";
 }
 
 std::string InUnits(const std::string& text, std::string_view unit) {

@@ -111,12 +111,12 @@ std::string Broken(const std::vector<SiteFinding>& sites, const MeasuredProcess&
   }
   Verdict worded = headline;
   Explain({.steps = facts.steps}, &worded);
-  if (worded.sentence.find("No call site retains it") != std::string::npos &&
+  if (worded.sentence.find("No line of the program keeps it") != std::string::npos &&
       growth_of_sites >= 0.1 * facts.gap.slope.value)
     return "sites keep a tenth of what grows, and are said to keep nothing";
   if (headline.kind == VerdictKind::kFragmentation && worded.sentence.find("holds 0 B") != std::string::npos)
     return "grows, and is nothing";
-  if (worded.sentence.find("No retention") != std::string::npos) {
+  if (worded.sentence.find("Nothing stays.") != std::string::npos) {
     double kept = 0;
     for (const SiteFinding& site : sites) {
       if (RemainsKept(site.verdict.kind)) kept += site.retained_bytes;
@@ -375,7 +375,7 @@ TEST(HonestyTest, WhatStayedIsNotCalledNoRetention) {
   run.sites[1].retained_bytes = 4.5 * kMiB;
   const Verdict headline = run.Headline();
   EXPECT_EQ(headline.kind, VerdictKind::kSteady);
-  EXPECT_THAT(headline.sentence, Not(HasSubstr("No retention")));
+  EXPECT_THAT(headline.sentence, Not(HasSubstr("Nothing stays.")));
   EXPECT_THAT(headline.sentence, HasSubstr("4.50 MiB stay"));
 }
 
@@ -455,7 +455,7 @@ TEST(HonestyTest, BlocksThatStayAreTheHeadlineAndTheirHolesTheMechanism) {
                             .rise = 99 * kMiB,
                             .known = true};
   EXPECT_EQ(run.Headline().kind, VerdictKind::kFragmentation);
-  EXPECT_THAT(run.Headline().sentence, HasSubstr("No call site retains it."));
+  EXPECT_THAT(run.Headline().sentence, HasSubstr("No line of the program keeps it."));
   run.sites[1].verdict.reason = Reason::kFewSamples;
   run.sites[1].kept_in_steps_bytes = 1.5 * kMiB;
   const ProcessVerdict said = DecideHeadline(run.sites, run.measured);
@@ -510,7 +510,7 @@ TEST(HonestyTest, SitesThatKeepATenthOfTheHolesAreNotSaidToKeepNothing) {
                             .known = true};
   run.sites[0].growth_bytes_per_step = {11 * 1024, Interval{-1, 23 * 1024}};
   EXPECT_EQ(run.Headline().kind, VerdictKind::kFragmentation);
-  EXPECT_THAT(run.Headline().sentence, Not(HasSubstr("No call site retains it")));
+  EXPECT_THAT(run.Headline().sentence, Not(HasSubstr("No line of the program keeps it")));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "analyzer/report/units.h"
 #include "analyzer/verdict/method/thresholds.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
+#include "analyzer/verdict/vocabulary/shape_text.h"
 #include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::report {
@@ -31,8 +32,7 @@ class Print {
         Leak();
         break;
       case VerdictKind::kStaircase:
-        if (e_.events_retaining && e_.event_count)
-          Add(absl::StrCat(*e_.events_retaining, " of ", *e_.event_count, " did so."));
+        if (e_.events_retaining && e_.event_count) Add(HowMany(*e_.events_retaining, *e_.event_count));
         Component();
         Limit();
         break;
@@ -52,7 +52,7 @@ class Print {
                 ? "It was taken directly from the system: by a driver, mmap or another allocator."
                 : "");
         Rate();
-        Add("No call site is to blame.");
+        Add("No line of the program grows with it.");
         Limit();
         break;
       case VerdictKind::kCacheFill:
@@ -69,10 +69,10 @@ class Print {
       case VerdictKind::kWorkerDuplication:
         if (!e_.copied_site.empty())
           Add(absl::StrCat(Bytes(e_.copied_site_bytes), " of it was allocated there."));
-        Add("Workers copy the parent's pages when they write to them. This is no leak.");
+        Add("Workers copy the parent's pages when they write to them. This is not a leak.");
         break;
       case VerdictKind::kSpikeRecovered:
-        Add("Budget for the peak.");
+        Add("Plan for the peak.");
         Smallest();
         break;
       case VerdictKind::kSteady:
@@ -119,20 +119,18 @@ class Print {
   void Leak() {
     const bool is_old_kept = !e_.from_log_only && e_.maturity_steps.has_value();
     const std::string objects =
-        e_.objects_per_step ? absl::StrCat(CountText(*e_.objects_per_step, "object"), " per step") : "";
-    Rate(objects.empty() ? "" : absl::StrCat(", ", objects));
+        e_.objects_per_step ? absl::StrCat(CountText(*e_.objects_per_step, "object"), " a step") : "";
+    Rate(objects.empty() ? "" : absl::StrCat(", or ", objects));
     if (text_.empty() && !objects.empty()) Add(absl::StrCat("It keeps ", objects, "."));
     if (is_old_kept) {
       if (!text_.empty()) text_.pop_back();
-      absl::StrAppend(&text_, text_.empty() ? "None of those older than " : "; none of those older than ",
+      absl::StrAppend(&text_, text_.empty() ? "Nothing older than " : "; nothing older than ",
                       CountText(*e_.maturity_steps, "step"), " was freed.");
     }
     Component();
     Limit();
-    Add(e_.from_log_only
-            ? "A memory log cannot tell a leak from fragmentation or mapped files; a trace can."
-            : "If this is a cache with a larger capacity than it holds now, that cannot be told from "
-              "a leak yet.");
+    Add(e_.from_log_only ? "A memory log cannot tell a leak from fragmentation or mapped files; a trace can."
+                         : "A cache that is not full yet would look the same.");
   }
 
   void UnboundedGrowth() {
@@ -152,7 +150,7 @@ class Print {
       std::string how = verdict::ReplacedText(*e_.replaced_bytes);
       how[0] = absl::ascii_toupper(static_cast<unsigned char>(how[0]));
       Add(how);
-      Add("Only inputs that get longer and longer would end it.");
+      Add("It is harmless only if the inputs themselves get longer.");
     } else {
       Rate();
       IfCache();
@@ -164,20 +162,30 @@ class Print {
   void IfCache() {
     const std::string entries =
         e_.entries && *e_.entries >= 1
-            ? absl::StrCat(": it would hold more than ", CountText(std::round(*e_.entries), "object"),
+            ? absl::StrCat("; it would hold more than ", CountText(std::round(*e_.entries), "object"),
                            e_.retained_bytes ? absl::StrCat(" (", Bytes(e_.retained_bytes), ")") : "")
             : "";
-    Add(absl::StrCat("No pass over data was seen, so a cache that is not full yet cannot be excluded",
-                     entries, "."));
+    Add(absl::StrCat("No pass over data was seen, so it may be a cache that is not full yet", entries, "."));
     if (e_.cache_entries && e_.cache_entries_interval) {
-      Add(absl::StrCat("If it is filled by random draws, its misses say that it ends near ",
+      Add(absl::StrCat("If it is filled by random draws, its misses say that it will end near ",
                        CountText(std::round(*e_.cache_entries), "object"), " (",
                        Step(e_.cache_entries_interval->low), "-", Step(e_.cache_entries_interval->high),
                        ")."));
     } else if (e_.cache_entries && e_.entries && *e_.cache_entries > *e_.entries) {
       Add(absl::StrCat("Filled by random draws it would have more than ",
-                       CountText(std::round(*e_.cache_entries), "object"), ", for no draw was a hit."));
+                       CountText(std::round(*e_.cache_entries), "object"), ", because no draw was a hit."));
     }
+  }
+
+  // "All 9 evaluations did so." or "10 of 11 evaluations did so."
+  static std::string CountOf(int count, const std::string& noun) {
+    return absl::StrCat(count, " ", noun, "s");
+  }
+
+  std::string HowMany(int keeping, int all) const {
+    const std::string events = CountOf(all, verdict::EventText(e_.event));
+    return absl::StrCat(keeping == all ? absl::StrCat("All ", events) : absl::StrCat(keeping, " of ", events),
+                        " did so.");
   }
 
   void Garbage() {
@@ -188,9 +196,7 @@ class Print {
                                          : " that wait for Python's collector."));
   }
 
-  void Component() {
-    if (!e_.component.empty()) Add(absl::StrCat("Beside it, ", e_.component, "."));
-  }
+  void Component() { Add(e_.component); }
 
   // How far away the limit is in time, and what the forecast was made from. The step is in the headline.
   void Limit() {
@@ -210,9 +216,9 @@ class Print {
     const std::optional<double>& of_sites = e_.sites_growth_bytes_per_step;
     if (!of_sites || !v_.rate_bytes_per_step) return;
     if (*of_sites < verdict::kExplainedShare * v_.rate_bytes_per_step->value) {
-      Add("No call site retains it.");
+      Add("No line of the program keeps it.");
     } else {
-      Add(absl::StrCat("Call sites keep ", HumanRate(*of_sites),
+      Add(absl::StrCat("Lines of the program keep ", HumanRate(*of_sites),
                        " beside it, and what they keep may hold the holes open."));
     }
   }
@@ -242,15 +248,14 @@ class Print {
 
   void WarmupComplete() {
     if (e_.silent_steps && *e_.silent_steps > 0) {
-      Add(absl::StrCat("Nothing material was ", e_.from_log_only ? "added" : "retained", " in the ",
-                       CountText(*e_.silent_steps, "step"), " since; this is a normal start."));
+      Add(absl::StrCat("Nothing that matters was ", e_.from_log_only ? "added" : "kept", " in the ",
+                       CountText(*e_.silent_steps, "step"), " since. This is a normal start."));
     } else {
       Add("This is a normal start.");
     }
     if (e_.fill_like.value_or(false)) {
-      Add("The growth was straight and ended abruptly, as when each example is kept once: pass the epoch "
-          "length to "
-          "know.");
+      Add("The growth was straight and ended abruptly, as when each example is kept once. The length of an "
+          "epoch (--epoch-steps) would tell.");
     }
     Smallest();
   }
@@ -260,17 +265,18 @@ class Print {
       Rate();
       if (v_.knee_step) Add(absl::StrCat("At this pace it ends near step ", Step(v_.knee_step->value), "."));
     } else if (!e_.next_jump_step && v_.plateau_bytes && v_.plateau_bytes->interval) {
-      Add(absl::StrCat("The level lies between ", FormatByteInterval(*v_.plateau_bytes->interval), "."));
+      Add(absl::StrCat("It is expected within ", FormatByteInterval(*v_.plateau_bytes->interval), "."));
     } else if (!e_.next_jump_step && !v_.plateau_bytes) {
       Add("Where it levels off is not visible yet.");
     }
   }
 
   void Steady() {
-    if (e_.loss_limited) Add("Nothing is retained beyond what lost free events explain.");
+    if (e_.loss_limited) Add("Nothing stays but what lost events of freed blocks explain.");
     if (v_.plateau_bytes && e_.mean_life_steps) {
       Add(absl::StrCat("Objects live long (about ", CountText(*e_.mean_life_steps, "step"),
-                       ") and die as fast as they are born, at ", Bytes(e_.live_bytes), "."));
+                       ") and are freed as fast as they are made, at a level of ", Bytes(e_.live_bytes),
+                       "."));
     } else if (e_.retained_bytes && *e_.retained_bytes > 0 && !e_.maturity_steps) {
       Add(absl::StrCat(Bytes(e_.retained_bytes), " stay",
                        e_.largest_kept.empty() ? "" : absl::StrCat(", most of it at ", e_.largest_kept),
@@ -280,7 +286,7 @@ class Print {
       Add(absl::StrCat("Objects live at most ", CountText(*e_.maturity_steps, "step"), "."));
     if (e_.cycle_amplitude_bytes)
       Add(absl::StrCat("The level rises by ", Bytes(e_.cycle_amplitude_bytes),
-                       " over each epoch and is released; budget for the peak."));
+                       " over each epoch and falls again; plan for the peak."));
     if (v_.detectable_bytes_per_step) Add("A smaller leak would not have been seen.");
   }
 
@@ -288,21 +294,20 @@ class Print {
   void Inconclusive() {
     const bool has_rate = v_.rate_bytes_per_step.has_value();
     // Without a rate the headline has said why.
-    if (has_rate) Add(absl::StrCat("Undecided: ", v_.why, "."));
+    if (has_rate) Add(absl::StrCat("It is undecided because ", v_.why, "."));
     Rate();
     Add(v_.forecast.outcome == verdict::Outcome::kOomEitherWay           ? "Memory runs out either way."
         : v_.forecast.outcome == verdict::Outcome::kOomPossibleEitherWay ? "Memory may run out either way."
         : v_.forecast.outcome == verdict::Outcome::kSafeInThisRun        ? "The planned run fits either way."
                                                                          : "");
     if (v_.reason == Reason::kEpochUnknown) {
-      Add("The epoch length decides: give it with --epoch-steps, or run past the end of the first epoch.");
+      Add("To decide it, give the length with --epoch-steps, or run past the end of the first epoch.");
     } else if (v_.reason == Reason::kUnexplainedGrowth) {
-      Add("The ledger says how much; an allocator of its own or a driver inside the process is the usual "
-          "cause.");
+      Add("The ledger says how much. The usual cause is a library with its own allocator, or a driver.");
     } else if (v_.needs_events && v_.needs_steps) {
       Add(absl::StrCat("It takes ", CountText(*v_.needs_events, "more event"), " to decide."));
     } else if (v_.reason == Reason::kFewSamples && v_.needs_steps && !run_.epoch_steps) {
-      Add("To tell a leak from a first-pass fill it also takes the epoch length.");
+      Add("To tell a leak from a cache that the first pass fills, it also takes the length of an epoch.");
     } else if (v_.needs_samples) {
       Add(absl::StrCat("It takes ", CountText(*v_.needs_samples, "more sample"), "."));
     }

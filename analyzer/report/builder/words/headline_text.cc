@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/base/human_units.h"
 #include "analyzer/report/units.h"
+#include "analyzer/verdict/vocabulary/shape_text.h"
 #include "analyzer/verdict/words/sentence.h"
 
 namespace plateau::report {
@@ -42,7 +43,7 @@ class Headline {
         return absl::StrCat(
             "workers have copied ", Bytes(e_.worker_private_growth_bytes), " of their parent's pages",
             e_.copied_site.empty() ? "" : absl::StrCat(", most of it made at ", e_.copied_site),
-            "; it ends at ", Bytes(e_.worker_bound_bytes));
+            "; it cannot exceed ", Bytes(e_.worker_bound_bytes));
       case VerdictKind::kWarmupInProgress:
         return WarmupInProgress();
       case VerdictKind::kCacheFill:
@@ -58,10 +59,10 @@ class Headline {
                             who_.empty() ? "" : absl::StrCat(" at ", who_), "; later ones use it again");
       case VerdictKind::kSpikeRecovered:
         return absl::StrCat(who_.empty() ? "evaluation or checkpointing" : who_, " needs ",
-                            Bytes(e_.spike_bytes), " more for a moment and returns it");
+                            Bytes(e_.spike_bytes), " more for a moment and gives it back");
       case VerdictKind::kAllocatorRetention:
         return absl::StrCat("the allocator keeps ", Bytes(e_.slack_bytes),
-                            " of an earlier peak; it does not grow");
+                            " of an earlier peak, and it does not grow");
       case VerdictKind::kSteady:
         if (!v_.detectable_bytes_per_step) return "nothing grows";
         // Above a line of which it is not known whether it grows, only what was shown is said.
@@ -89,11 +90,7 @@ class Headline {
     return absl::StrCat(" since step ", HumanStep(std::round(*v_.onset_step)));
   }
 
-  std::string Event() const {
-    if (e_.event.empty()) return "event";
-    if (e_.event == "eval") return "evaluation";
-    return e_.event == "periodic (unmarked)" ? "jump" : e_.event;
-  }
+  std::string Event() const { return verdict::EventText(e_.event); }
 
   std::string HowOften() const {
     if (!e_.period_steps) return "";
@@ -140,9 +137,9 @@ class Headline {
 
   // What an undecided growth is called; nothing grows in an inconclusive verdict without a rate.
   std::string Inconclusive() const {
-    if (!v_.rate_bytes_per_step) return absl::StrCat("cannot be told yet: ", v_.why);
+    if (!v_.rate_bytes_per_step) return absl::StrCat("it cannot be told yet: ", v_.why);
     std::string out = absl::StrCat(Who("memory"), " has grown by ", EveryStep(),
-                                   " so far, and it cannot be told yet what that is");
+                                   " so far, and what that is cannot be told yet");
     if (v_.reason == Reason::kFirstPass || v_.reason == Reason::kEpochUnknown)
       out = absl::StrCat(Who("memory"), " has kept ", EveryStep(),
                          " so far: a leak, or each example kept once");
@@ -162,16 +159,17 @@ class Headline {
 
   std::string WarmupInProgress() const {
     if (e_.reserved_bytes) {
-      return absl::StrCat(Who("the program"), " fills what it reserved before, ", Bytes(e_.live_bytes),
-                          " of ", Bytes(e_.reserved_bytes), "; it ends there");
+      return absl::StrCat(Who("the program"), " fills memory that it reserved before: ", Bytes(e_.live_bytes),
+                          " of ", Bytes(e_.reserved_bytes), ", where it ends");
     }
     if (e_.next_jump_step) {
       return absl::StrCat(Who("a container"), " grows in ever larger jumps; the next, to ",
                           Bytes(e_.next_jump_bytes), ", is expected near step ",
                           HumanStep(std::round(*e_.next_jump_step)));
     }
-    std::string out = absl::StrCat(Who("memory"), " still grows, ever more slowly");
-    if (v_.plateau_bytes) absl::StrAppend(&out, "; it levels off at ", FormatBytes(v_.plateau_bytes->value));
+    std::string out = absl::StrCat(Who("memory"), " still grows, but more and more slowly");
+    if (v_.plateau_bytes)
+      absl::StrAppend(&out, "; it will level off at ", FormatBytes(v_.plateau_bytes->value));
     return out;
   }
 
@@ -191,7 +189,8 @@ class Headline {
       absl::StrAppend(&out, ", ", Bytes(e_.retained_bytes), is_complete ? " in all" : " so far");
     if (is_complete)
       return absl::StrCat(out, ends_at_bound ? "; it is full" : "; it ended with the first pass");
-    if (v_.plateau_bytes) absl::StrAppend(&out, "; it ends at about ", FormatBytes(v_.plateau_bytes->value));
+    if (v_.plateau_bytes)
+      absl::StrAppend(&out, "; it will end at about ", FormatBytes(v_.plateau_bytes->value));
     return out;
   }
 

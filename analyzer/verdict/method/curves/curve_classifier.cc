@@ -183,7 +183,7 @@ Verdict CurveJudge::Judge() {
       return Stopped(reading, base);
     case Growth::kSlowing:
       base.plateau_bytes = reading.plateau;
-      return With(base, VerdictKind::kWarmupInProgress, "growth is slowing");
+      return With(base, VerdictKind::kWarmupInProgress, "growth is slowing down");
     case Growth::kStairs:
       return Staircase(reading, view_, base);
     case Growth::kUnclear:
@@ -218,7 +218,7 @@ Verdict CurveJudge::Flat(const Reading& reading, Verdict base) const {
   if (spike_bytes_ > kCurveGrowth * view_.level) {
     base.evidence.spike_bytes = spike_bytes_;
     base.evidence.event_count = static_cast<int>(event_steps_.size());
-    return With(base, VerdictKind::kSpikeRecovered, "the level rises at events and returns");
+    return With(base, VerdictKind::kSpikeRecovered, "the level rises at events and falls again");
   }
   return With(base, VerdictKind::kSteady, "no growth");
 }
@@ -239,8 +239,10 @@ Verdict CurveJudge::FirstPassOpen(const Slope& tail, Verdict base) const {
   base.rate_bytes_per_step = AsEstimate(tail);
   base.forecast = MakeForecast(view_.y.back(), AsInterval(tail), view_.last_step, run_);
   if (epoch_ <= 0) {
-    return Inconclusive(base, Reason::kEpochUnknown,
-                        "the epoch length is unknown: a leak or a first-pass fill", std::nullopt);
+    return Inconclusive(
+        base, Reason::kEpochUnknown,
+        "the length of an epoch is unknown, so it may be a leak or a cache that the first pass fills",
+        std::nullopt);
   }
   const double left = std::max(0.0, epoch_ - view_.last_step);
   const double now = view_.y.back();
@@ -249,7 +251,7 @@ Verdict CurveJudge::FirstPassOpen(const Slope& tail, Verdict base) const {
   // Past the end of the pass, with enough samples to show whether growth ended there.
   const double pass_decided_at = std::max(kPassMargin * epoch_ + 2 * view_.sample_distance,
                                           epoch_ + kTailSamples * view_.sample_distance);
-  return Inconclusive(base, Reason::kFirstPass, "the first pass over the data is not finished",
+  return Inconclusive(base, Reason::kFirstPass, "the first pass over the data has not ended",
                       std::ceil(pass_decided_at - view_.last_step));
 }
 
@@ -261,7 +263,7 @@ Verdict CurveJudge::Growing(const Reading& reading, Verdict base) const {
   if (!(tail.low > 0)) {
     base.rate_bytes_per_step = Estimate{tail.value, std::nullopt};
     base.detectable_bytes_per_step = Detectable(tail, view_.span());
-    return Inconclusive(base, Reason::kShapesNotSeparable, "growth is not separated from zero", more);
+    return Inconclusive(base, Reason::kShapesNotSeparable, "growth is too small to tell it from none", more);
   }
   const std::optional<Slope> recent = view_.TailFrom(last - kRecentShare * view_.span());
   if (recent && (recent->high < 0.5 * tail.value || recent->value < kRecentRate * tail.value)) {
@@ -271,7 +273,7 @@ Verdict CurveJudge::Growing(const Reading& reading, Verdict base) const {
       return With(base, VerdictKind::kWarmupComplete, "growth ended before the last third");
     }
     base.rate_bytes_per_step = Estimate{tail.value, std::nullopt};
-    return Inconclusive(base, Reason::kRecentStop, "growth slowed in the last third", more);
+    return Inconclusive(base, Reason::kRecentStop, "growth slowed down in the last third", more);
   }
   const double onset = reading.onset;
   const bool early = onset <= first + kLateOnset * view_.span();
@@ -282,7 +284,8 @@ Verdict CurveJudge::Growing(const Reading& reading, Verdict base) const {
     if (post && from_first_pass &&
         (post->low <= 0 || post->value * (last - epoch_) < kCurveGrowth * view_.level)) {
       base.detectable_bytes_per_step = Detectable(*post, view_.span());
-      return Inconclusive(base, Reason::kShapesNotSeparable, "growth after the first pass is not significant",
+      return Inconclusive(base, Reason::kShapesNotSeparable,
+                          "growth after the first pass over the data is too small to tell it from none",
                           more);
     }
     if (!post && early) {
@@ -343,14 +346,16 @@ Verdict CurveJudge::Stopped(const Reading& reading, Verdict base) const {
               (*run_.limit_bytes - plateau) / (slope / examples) + epoch_ * examples;
         }
       }
-      return With(base, VerdictKind::kCacheFill, "straight growth that ended with the first pass");
+      return With(base, VerdictKind::kCacheFill,
+                  "growth was straight and ended with the first pass over the data");
     }
   }
   if (!event_steps_.empty() && !linear &&
       std::abs(reading.since - static_cast<double>(event_steps_.front())) <=
           2 * view_.sample_distance + kEpochToleranceSteps &&
       linear_bic > jumpy_bic - kStrongBic) {
-    return With(base, VerdictKind::kSpikeRetained, "the first event left memory behind");
+    return With(base, VerdictKind::kSpikeRetained,
+                "the first event left memory behind, and later ones did not");
   }
   base.knee_step = knee_estimate;
   base.evidence.fill_like = linear;
@@ -367,14 +372,14 @@ Verdict FewSamples(const Samples& samples, double last_step, double sample_dista
   verdict.rate_bytes_per_step = AsEstimate(slope);
   verdict.needs_samples = missing;
   double needs = missing * sample_distance;
-  std::string why = std::to_string(samples.t.size()) + " samples: no shape can be told";
+  std::string why = "there are only " + std::to_string(samples.t.size()) + " samples";
   Reason reason = Reason::kFewSamples;
   if (epoch > 0 && last_step < epoch) {
     const double left = epoch - last_step;
     const double now = samples.y.back();
     verdict.plateau_bytes =
         Estimate{now + slope.value * left, Interval{now + slope.low * left, now + slope.high * left}};
-    why += "; the first pass over the data is not finished";
+    why += ", and the first pass over the data has not ended";
     reason = Reason::kFirstPass;
     // Past the end of the pass, with enough samples to show whether growth ended there.
     needs = std::max(

@@ -76,6 +76,31 @@ TEST(ProcessHeadlineTest, AWorkerWithoutATrainerIsTitledByTheFirstProcess) {
   EXPECT_EQ(TitleProcess({Of(0), Of(20, true)}, 1), 0u);
 }
 
+TEST(ProcessHeadlineTest, AWorkersHeadlineBeginsWithWhereItIs) {
+  ProcessHeadline worker = Of(20, true);
+  worker.site = "Data.py:5 in Load";
+  worker.words.summary = "Data.py:5 in Load keeps 1.00 MiB every step";
+  SayInAWorker(&worker);
+  EXPECT_EQ(worker.words.summary, "In a worker, Data.py:5 in Load keeps 1.00 MiB every step");
+  worker.site = "";
+  worker.words.summary = "Nothing grows";
+  SayInAWorker(&worker);
+  EXPECT_EQ(worker.words.summary, "In a worker, nothing grows");
+}
+
+TEST(ProcessHeadlineTest, WorkersOfOneTrainerThatGrowAtOneLineAreCounted) {
+  std::vector<ProcessHeadline> headlines = {Of(200), Of(20, true), Of(20, true)};
+  for (size_t i = 1; i < headlines.size(); ++i) {
+    headlines[i].verdict.headline.kind = verdict::VerdictKind::kLeak;
+    headlines[i].verdict.headline.rate_bytes_per_step = verdict::Estimate{1000.0, {}};
+    headlines[i].site = "data.py:5 in load";
+    headlines[i].header.pid = static_cast<uint32_t>(100 + i);
+  }
+  EXPECT_EQ(WhoElseGrows(headlines, 1),
+            "2 of 3 processes grow at this line, together 2.0 times as much; the rate and the forecast are "
+            "those of process 101 alone.");
+}
+
 TEST(ProcessHeadlineTest, WorkersOfAServerThatGrowAtOneLineAreCounted) {
   std::vector<ProcessHeadline> server = {Of(0), Of(200), Of(200), Of(200)};
   for (size_t i = 1; i < server.size(); ++i) {

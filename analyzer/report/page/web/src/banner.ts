@@ -5,7 +5,9 @@ import {editorLink, excerpt} from './excerpt';
 import * as format from './format';
 
 function figure(label: string, value: string, note = ''): HTMLElement {
-  return el('div', {class: 'figure'}, el('dt', {}, label), el('dd', {}, value, note !== '' && el('small', {}, note)));
+  // A number and its unit stay on one line.
+  const whole = note.replace(/(\d) ([KMGTPE]i)?(?=B\b)/g, '$1\u00a0$2');
+  return el('div', {class: 'figure'}, el('dt', {}, label), el('dd', {}, value, whole !== '' && el('small', {}, whole)));
 }
 
 export function verdictChip(name: string): HTMLElement {
@@ -17,12 +19,12 @@ function lines(title: string, items: Array<string | Node>): HTMLElement | null {
   return el('div', {class: 'lines'}, el('h2', {}, title), el('ul', {}, ...items.map((item) => el('li', {}, item))));
 }
 
-// Bytes per step over the last third of the run.
-function lastThird(steps: number[], values: number[] | undefined): number {
+// Bytes per step over the last third of the run; null where it has too few readings to tell.
+function lastThird(steps: number[], values: number[] | undefined): number | null {
   const last = trainingEnd(steps);
-  if (!values || last < 2) return 0;
   const from = steps.findIndex((step) => step >= steps[0] + (steps[last] - steps[0]) * 2 / 3);
-  return steps[last] > steps[from] ? (values[last] - values[from]) / (steps[last] - steps[from]) : 0;
+  if (!values || from < 0 || last - from < 3) return null;
+  return steps[last] > steps[from] ? (values[last] - values[from]) / (steps[last] - steps[from]) : null;
 }
 
 // The site that the headline names, as a row of the table; -1 for none.
@@ -38,12 +40,13 @@ export function banner(data: PageData, openSite: (row: number) => void): HTMLEle
   const peakRss = Math.max(0, ...report.processes.map((process) => process.peak_rss_bytes), ...(data.ledger.rss ?? []).slice(-1));
 
   const span = data.span;
+  const [rssGrowth, liveGrowth] = [lastThird(step, rss), lastThird(step, live)];
   const figures = el('dl', {class: 'figures'},
-      figure('Live at the end', format.bytes(report.totals.retained_bytes), `${format.count(report.totals.retained_count)} objects`),
+      figure('Live at the end', format.bytes(report.totals.retained_bytes), `${format.count(report.totals.retained_count)} ${report.totals.retained_count === 1 ? 'object' : 'objects'}`),
       span && figure('Live, in training', format.bytes(span.live_to), `from ${format.bytes(span.live_from)}, peak ${format.bytes(span.live_peak)}`),
-      span && figure('RSS, in training', format.bytes(span.rss_to), `from ${format.bytes(span.rss_from)}, gap ${span.gap_estimated ? '~' : ''}${format.bytes(span.gap)}`),
+      span && figure('RSS, in training', format.bytes(span.rss_to), `from ${format.bytes(span.rss_from)}${span.gap < 0 ? '' : `, gap ${span.gap_estimated ? '~' : ''}${format.bytes(span.gap)}`}`),
       figure('Peak live', format.bytes(report.totals.peak_bytes), `at step ${format.step(report.totals.peak_step)}; RSS ${format.bytes(peakRss)}`),
-      figure('RSS growth', format.rate(lastThird(step, rss)), `last third; live ${format.rate(lastThird(step, live))}`),
+      rssGrowth !== null && liveGrowth !== null && figure('RSS growth', format.rate(rssGrowth), `last third; live ${format.rate(liveGrowth)}`),
       figure('Steps', format.count(report.steps.count), `from ${report.steps.source || 'nothing'}${report.steps.epochs > 0 ? `, ${format.count(report.steps.epochs)} ${report.steps.epochs === 1 ? 'epoch' : 'epochs'}` : ''}`),
       head.detectable_bytes_per_step !== null &&
           figure('Smallest visible leak', format.rate(head.detectable_bytes_per_step), 'below it the run cannot tell'),
@@ -63,12 +66,12 @@ export function banner(data: PageData, openSite: (row: number) => void): HTMLEle
   const site = row >= 0 ? data.sites[row] : undefined;
   const source = site && excerpt(site);
   const summary = head.summary ?? '';
-  // The headline without the site's name, which is a link of its own.
-  const named = site !== undefined && summary.startsWith(site.site);
+  // The site's name in the headline is a link.
+  const named = site === undefined ? -1 : summary.indexOf(site.site);
   const toSite = el('button', {type: 'button', class: 'site-link'}, site?.site ?? '');
   toSite.addEventListener('click', () => openSite(row));
   const first = summary === '' ? el('p', {class: 'summary'}, head.sentence) :
-      el('p', {class: 'summary'}, named && toSite, named ? summary.slice(site.site.length) : summary, summary.endsWith('.') ? '' : '.');
+      el('p', {class: 'summary'}, ...(named < 0 ? [summary] : [summary.slice(0, named), toSite, summary.slice(named + toSite.textContent!.length)]), summary.endsWith('.') ? '' : '.');
 
   const ruledOut = report.hypotheses.filter((h) => h.result.replace('_', ' ') === 'ruled out').map((h) => h.name);
 

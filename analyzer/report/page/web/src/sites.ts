@@ -147,7 +147,7 @@ export function sitesView(data: PageData): SitesView {
     list.replaceChildren(table<number>([
       {
         title: 'Site', wide: true, sort: (row) => data.sites[row].site,
-        cell: (row) => el('span', {}, el('code', {}, data.sites[row].site), data.sites[row].source !== undefined && el('small', {class: 'under'}, data.sites[row].source.trim())),
+        cell: (row) => el('span', {}, el('code', {}, data.sites[row].site), data.sites[row].pool !== undefined && ` (${data.sites[row].pool})`, data.sites[row].source !== undefined && el('small', {class: 'under'}, data.sites[row].source.trim())),
       },
       {title: 'Verdict', sort: (row) => data.sites[row].verdict ?? '', cell: (row) => verdictChip(data.sites[row].verdict ?? '')},
       {title: 'By step', cell: curveOf},

@@ -35,12 +35,10 @@ Verdict Leak() {
 }
 
 TEST(FinePrintTest, OfALeakHedgesTheHeadlineAndRepeatsNoNumberOfIt) {
-  EXPECT_EQ(FinePrint(Leak(), EightGiB()),
-            "The rate is 1.00-1.10 MiB/step, 1 object per step; none of those older than 2 steps was freed. "
-            "At this "
-            "pace the limit is reached in about 8 min. If this is a cache with a larger capacity than "
-            "it holds "
-            "now, that cannot be told from a leak yet.");
+  EXPECT_EQ(
+      FinePrint(Leak(), EightGiB()),
+      "The rate is 1.00-1.10 MiB/step, or 1 object a step; nothing older than 2 steps was freed. At this "
+      "pace the limit is reached in about 8 min. A cache that is not full yet would look the same.");
   const std::string headline = HeadlineText(Leak(), EightGiB(), "a.py:1 in f");
   for (const char* number : {"1.03 MiB", "8.00 GiB", "5,100", "4,700-5,600"}) {
     EXPECT_THAT(headline, HasSubstr(number));
@@ -54,15 +52,13 @@ TEST(FinePrintTest, WithoutAnIntervalAPaceOrALimitThereAreNoWordsAboutThem) {
   v.evidence.objects_per_step.reset();
   v.forecast.if_leak.reset();
   EXPECT_EQ(FinePrint(v, {}),
-            "None of those older than 2 steps was freed. If this is a cache with a larger capacity than it "
-            "holds now, "
-            "that cannot be told from a leak yet.");
+            "Nothing older than 2 steps was freed. A cache that is not full yet would look the same.");
 }
 
 TEST(FinePrintTest, StepsThatAreRoundsAreCalledSo) {
   series::RunContext run = EightGiB();
   run.unit = series::StepUnit::kRound;
-  EXPECT_THAT(FinePrint(Leak(), run), HasSubstr("MiB/round, 1 object per round"));
+  EXPECT_THAT(FinePrint(Leak(), run), HasSubstr("MiB/round, or 1 object a round"));
 }
 
 TEST(FinePrintTest, AStaircaseSaysHowManyEventsDidIt) {
@@ -70,7 +66,11 @@ TEST(FinePrintTest, AStaircaseSaysHowManyEventsDidIt) {
   v.kind = VerdictKind::kStaircase;
   v.evidence.event_count = 11;
   v.evidence.events_retaining = 10;
-  EXPECT_EQ(FinePrint(v, EightGiB()), "10 of 11 did so. At this pace the limit is reached in about 8 min.");
+  v.evidence.event = "eval";
+  EXPECT_EQ(FinePrint(v, EightGiB()),
+            "10 of 11 evaluations did so. At this pace the limit is reached in about 8 min.");
+  v.evidence.events_retaining = 11;
+  EXPECT_THAT(FinePrint(v, EightGiB()), HasSubstr("All 11 evaluations did so."));
 }
 
 TEST(FinePrintTest, AnUndecidedGrowthSaysWhyAndWhetherMemoryRunsOutEitherWay) {
@@ -80,7 +80,8 @@ TEST(FinePrintTest, AnUndecidedGrowthSaysWhyAndWhetherMemoryRunsOutEitherWay) {
   v.why = "the first pass over the data has not ended";
   v.forecast.outcome = verdict::Outcome::kOomEitherWay;
   EXPECT_EQ(FinePrint(v, EightGiB()),
-            "Undecided: the first pass over the data has not ended. The rate is 1.00-1.10 MiB/step. Memory "
+            "It is undecided because the first pass over the data has not ended. The rate is 1.00-1.10 "
+            "MiB/step. Memory "
             "runs out "
             "either way.");
 }
@@ -96,7 +97,7 @@ TEST(FinePrintTest, GarbageIsNamed) {
   Verdict v = Leak();
   v.evidence.garbage_share = 0.4;
   EXPECT_THAT(FinePrint(v, EightGiB()),
-              HasSubstr("yet. 40 % of it is garbage in cycles that wait for Python's"));
+              HasSubstr("same. 40 % of it is garbage in cycles that wait for Python's"));
 }
 
 }  // namespace

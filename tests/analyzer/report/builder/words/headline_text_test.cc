@@ -106,7 +106,7 @@ TEST(HeadlineTextTest, AFillThatEndsAtABoundSaysSoAndSpeaksOfNoPass) {
   v.plateau_bytes = {1000 * kMiB, std::nullopt};
   EXPECT_EQ(
       HeadlineText(v, {}, "a.py:1 in f"),
-      "a.py:1 in f fills a container of at most 1,000 items, 128 MiB so far; it ends at about 1000 MiB");
+      "a.py:1 in f fills a container of at most 1,000 items, 128 MiB so far; it will end at about 1000 MiB");
   v.evidence.complete = true;
   EXPECT_EQ(HeadlineText(v, {}, "a.py:1 in f"),
             "a.py:1 in f fills a container of at most 1,000 items, 128 MiB in all; it is full");
