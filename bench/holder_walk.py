@@ -2,7 +2,8 @@
 """A walk for holders beside gc.collect() in the same process: bench/holder_walk.py --build build/release [--python P]
 
 Each line: how many objects the walk visited, the shortest of seven walks and of seven collections, in CPU time of their
-thread, and their ratio. Some of the targets are held by nobody, so no walk ends early.
+thread, and their ratio. Some of the targets are held by nobody, so no walk ends early. A walk that was cut, because half a
+second went by while the thread did not run, does not count.
 """
 import argparse
 import os
@@ -24,7 +25,7 @@ best, walks = [], []
 for _ in range(7):
     begin = time.thread_time(); gc.collect(); best.append(time.thread_time() - begin)
     begin = time.thread_time(); holders(); walks.append(time.thread_time() - begin)
-print(min(best), min(walks))
+print(min(best), *walks)
 """
 
 
@@ -43,9 +44,13 @@ def main():
                                   universal_newlines=True).stdout
         walks = [dict(pair.split("=") for pair in line.split() if "=" in pair)
                  for line in re.findall(r"^(?:@\d+ )?(holder_walk .*)", text, re.M)]
-        best = min(walks, key=lambda walk: int(walk["elapsed"]))
-        collect, walk = (float(seconds) * 1e3 for seconds in done.stdout.split())
-        print(f"{int(best['objects']):10,} {walk:9.1f} {collect:11.1f} {walk / collect:8.2f} {int(best['own']) / 1e6:8.1f}  {best['result']}")
+        collect, *seconds = (float(word) * 1e3 for word in done.stdout.split())
+        whole = [(cpu, walk) for cpu, walk in zip(seconds, walks) if walk["result"] == "done"]
+        if not whole:
+            print(f"{int(walks[-1]['objects']):10,}  every walk was cut: the machine is too busy")
+            continue
+        cpu, walk = min(whole, key=lambda pair: pair[0])
+        print(f"{int(walk['objects']):10,} {cpu:9.1f} {collect:11.1f} {cpu / collect:8.2f} {int(walk['own']) / 1e6:8.1f}  {len(whole)} of {len(walks)} whole")
 
 
 if __name__ == "__main__":
