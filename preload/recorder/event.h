@@ -62,10 +62,11 @@ inline ThreadBuffer* BufferForAll(const ThreadState& t) {
 // when the call has failed.
 struct ReallocEvent {
   bool recording;
-  bool record_new;  // the new block is chosen to be recorded
-  bool had_old;     // the old block was in the trace
-  bool linked;      // the FREE says that an ALLOC or a cancel follows
-  bool folded_old;  // the old block is in the totals
+  bool record_new;      // the new block is chosen to be recorded
+  bool had_old;         // the old block was in the trace
+  bool linked;          // the FREE says that an ALLOC or a cancel follows
+  bool folded_old;      // the old block is in the totals
+  bool unrecorded_old;  // the old block was left out of a sample of exact mode
   SampledBlock old;
 };
 ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes);

@@ -9,6 +9,7 @@
 #include "preload/recorder/sampling_density.h"
 #include "preload/recorder/thread_state.h"
 #include "preload/sampler/sampler.h"
+#include "preload/sampler/unrecorded_blocks.h"
 #include "preload/unwind/capture.h"
 
 namespace plateau {
@@ -50,6 +51,7 @@ void Coarsen(ThreadBuffer* buffer, uint32_t level) {
   g_rate.sample_bytes.store(sample_bytes, std::memory_order_relaxed);
   g_rate.point_bytes.store(sample_bytes, std::memory_order_relaxed);
   if (exact_from == 0) {
+    g_unrecorded_blocks.Start();
     g_rate.exact_from.store(kFirstExactFrom, std::memory_order_relaxed);
   } else {
     g_rate.exact_from.store(4 * exact_from, std::memory_order_relaxed);
@@ -78,6 +80,7 @@ void StartRate() {
   g_rate.first_unnamed_stack.store(0, std::memory_order_relaxed);
   g_folds.Reset();
   g_mark_thinning.Reset();
+  g_unrecorded_blocks.Clear();
 }
 
 void WriteFirstRate(ThreadBuffer* buffer) {

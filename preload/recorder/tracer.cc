@@ -11,6 +11,7 @@
 #include "preload/recorder/size_limit.h"
 #include "preload/recorder/step_count.h"
 #include "preload/sampler/sample_set.h"
+#include "preload/sampler/unrecorded_blocks.h"
 
 namespace plateau {
 namespace {
@@ -40,6 +41,21 @@ namespace {
 bool IsSampled() { return g_rate.exact_from.load(std::memory_order_relaxed) != 0; }
 
 bool IsFolding() { return g_rate.full.load(std::memory_order_relaxed) && g_folds.active(); }
+
+// In exact mode the blocks from before the sample are remembered nowhere, and so those that are not chosen must be.
+bool IsSampledExact() { return IsExact() && IsSampled(); }
+
+// False when the block cannot be remembered: it is dropped then.
+bool Remember(uintptr_t address, const SampledBlock& block) {
+  if (IsExact()) g_unrecorded_blocks.Take(address);
+  return g_sample_set.Insert(address, block);
+}
+
+// The events of a sample are far apart, so each has a time of its own: one that stood for many would be much older than the
+// events of other threads beside it.
+uint64_t TimeFor(ThreadBuffer* buffer, uint64_t bytes) {
+  return IsExact() && !IsSampled() ? buffer->TimeFor(bytes) : Now();
+}
 
 SampledBlock SampleOf(size_t bytes, uint32_t stack) { return {bytes, stack, RateLevel()}; }
 
@@ -94,7 +110,7 @@ namespace {
 }
 
 [[gnu::noinline]] void WriteAlloc(ThreadBuffer* buffer, const trace::AllocRecord& record) {
-  const uint64_t tsc = IsExact() ? buffer->TimeFor(record.bytes) : Now();
+  const uint64_t tsc = TimeFor(buffer, record.bytes);
   buffer->Append([&](trace::BlockWriter& w) { return w.Alloc(record, tsc); });
   ++buffer->totals()->recorded_allocs;
   MaybeFollow(buffer, record.address, record.bytes);
@@ -111,9 +127,12 @@ namespace {
   trace::Totals* totals = buffer->totals();
   ++totals->alloc_calls;
   totals->alloc_bytes += bytes;
-  if (!Choose(t, bytes, buffer)) return ReleaseBuffer(t);
+  if (!Choose(t, bytes, buffer)) {
+    if (IsSampledExact()) g_unrecorded_blocks.Note(address);
+    return ReleaseBuffer(t);
+  }
   const uint32_t stack = StackOf(t, CallerOfFrame(frame));
-  if (IsSampled() && !g_sample_set.Insert(address, SampleOf(bytes, stack))) {
+  if (IsSampled() && !Remember(address, SampleOf(bytes, stack))) {
     Drop(trace::DropReason::kContended, 1, bytes);
     return ReleaseBuffer(t);
   }
@@ -151,7 +170,7 @@ void RecordFree(ThreadState& t, const void* p) {
   if (IsSampled()) {
     SampledBlock sample = {};
     const bool is_known = g_sample_set.Erase(address, &sample);
-    if (!is_known && !IsExact()) return ReleaseBuffer(t);
+    if (!is_known && (!IsExact() || g_unrecorded_blocks.Take(address))) return ReleaseBuffer(t);
     totals->freed_bytes += sample.bytes;
     if (sample.bytes >= kFollowedBytes) ForgetBlock(address);
     if (IsFolding()) [[unlikely]] {
@@ -160,7 +179,7 @@ void RecordFree(ThreadState& t, const void* p) {
     }
   }
   if (IsFull()) return ReleaseBuffer(t);
-  const uint64_t tsc = IsExact() ? buffer->TimeFor(0) : Now();
+  const uint64_t tsc = TimeFor(buffer, 0);
   buffer->Append([&](trace::BlockWriter& w) { return w.Free({address, /*is_realloc=*/false}, tsc); });
   ++totals->recorded_frees;
   ReleaseBuffer(t);
@@ -176,13 +195,14 @@ ReallocEvent BeginRealloc(ThreadState& t, const void* p, size_t bytes) {
   event.record_new = Choose(t, bytes, buffer);
   const bool is_known = IsSampled() && g_sample_set.Erase(address, &event.old);
   if (event.old.bytes >= kFollowedBytes) ForgetBlock(address);
+  event.unrecorded_old = !is_known && IsSampledExact() && g_unrecorded_blocks.Take(address);
   event.folded_old = is_known && IsFolding();
   if (event.folded_old) [[unlikely]]
     g_folds.Free(event.old);
-  event.had_old = (IsExact() || is_known) && !IsFolding() && !IsFull();
+  event.had_old = (IsExact() || is_known) && !event.unrecorded_old && !IsFolding() && !IsFull();
   if (event.had_old) {
     event.linked = event.record_new;
-    const uint64_t tsc = IsExact() ? buffer->TimeFor(0) : Now();
+    const uint64_t tsc = TimeFor(buffer, 0);
     buffer->Append([&](trace::BlockWriter& w) { return w.Free({address, event.linked}, tsc); });
     totals->freed_bytes += event.old.bytes;
     ++totals->recorded_frees;
@@ -203,6 +223,7 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
   if (new_p == nullptr) {
     // The call failed, so nothing was freed after all.
     --totals->free_calls;
+    if (event.unrecorded_old) g_unrecorded_blocks.Note(address);
     if (event.folded_old || (event.had_old && event.old.bytes != 0)) g_sample_set.Insert(address, event.old);
     if (event.folded_old) g_folds.Alloc(event.old);
     if (event.had_old) {
@@ -224,7 +245,7 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
   totals->alloc_bytes += bytes;
   if (event.record_new) {
     const uint32_t stack = StackOf(t, CallerOfFrame(frame));
-    if (IsSampled() && !g_sample_set.Insert(address, SampleOf(bytes, stack))) {
+    if (IsSampled() && !Remember(address, SampleOf(bytes, stack))) {
       Drop(trace::DropReason::kContended, 1, bytes);
       return ReleaseBuffer(t);
     }
@@ -232,13 +253,15 @@ void EndRealloc(ThreadState& t, const ReallocEvent& event, const void* old_p, co
       FoldAlloc(buffer, SampleOf(bytes, stack));
       return ReleaseBuffer(t);
     }
-    const uint64_t tsc = IsExact() ? buffer->TimeFor(bytes) : Now();
+    const uint64_t tsc = TimeFor(buffer, bytes);
     buffer->Append([&](trace::BlockWriter& w) {
       return w.Alloc({address, bytes, stack, event.linked}, tsc);
     });
     ++totals->recorded_allocs;
     MaybeFollow(buffer, address, bytes);
     if (tsc != 0) MaybeRecordLedger(buffer, tsc, bytes);
+  } else if (IsSampledExact()) {
+    g_unrecorded_blocks.Note(address);
   }
   ReleaseBuffer(t);
 }
@@ -311,7 +334,7 @@ void TagTensor(const void* p, size_t bytes) {
   if (!IsExact() && !g_sample_set.MayContain(address)) return;  // most small tensors, in a nanosecond
   EventScope scope;
   if (!scope || g_rate.full.load(std::memory_order_relaxed)) return;
-  if (!IsExact() && !g_sample_set.Contains(address)) return;
+  if (IsExact() ? g_unrecorded_blocks.Contains(address) : !g_sample_set.Contains(address)) return;
   scope.buffer()->Append([&](trace::BlockWriter& w) { return w.Tensor({address, bytes}); });
 }
 
@@ -320,7 +343,7 @@ void UntagTensor(const void* p) {
   if (!IsExact() && !g_sample_set.MayContain(address)) return;  // most small tensors, in a nanosecond
   EventScope scope;
   if (!scope || g_rate.full.load(std::memory_order_relaxed)) return;
-  if (!IsExact() && !g_sample_set.Contains(address)) return;
+  if (IsExact() ? g_unrecorded_blocks.Contains(address) : !g_sample_set.Contains(address)) return;
   scope.buffer()->Append([&](trace::BlockWriter& w) { return w.TensorGone(address); });
 }
 

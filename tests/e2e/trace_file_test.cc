@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -175,6 +176,31 @@ TEST(TraceFile, SizeLimitIsKeptByCoarserSampling) {
   }
 }
 
+// In exact mode nothing remembers the blocks from before the limit made it a sample, so their frees must be told from
+// those of younger blocks, which were most of the trace once and drove the sample to be coarser and coarser.
+TEST(TraceFile, FreesOfBlocksThatWereNotChosenTakeNoRoom) {
+  const TracedRun run = RunTraced({Program("long_run"), "4000", "500", "20001"},
+                                  {.mode = "exact", .environment = {"PLATEAU_MAX_TRACE=8M"}});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");
+  const TraceContent trace = ReadTrace(run.traces.at(0));
+  EXPECT_EQ(trace.CountOf(trace::RecordKind::kRate), 1u);
+  EXPECT_GT(trace.summary.totals.free_calls, 2000000u);
+  EXPECT_LT(trace.summary.totals.recorded_frees, 1000000u);
+  // What is as large as that is recorded in a sample too, and what was recorded is freed in the trace.
+  EXPECT_EQ(trace.AllocsOfSize(20001), 40u);
+  // A block that was forgotten is freed in the trace although it is not in it, but nothing that is kept is.
+  std::set<uint64_t> kept;
+  size_t freed = 0;
+  for (const TracedEvent& event : trace.events) {
+    const trace::Record& r = event.record;
+    if (r.kind == trace::RecordKind::kAlloc && r.alloc.bytes == 20001) kept.insert(r.alloc.address);
+    if (r.kind == trace::RecordKind::kFree) freed += kept.contains(r.free.address);
+  }
+  EXPECT_EQ(kept.size(), 40u);
+  EXPECT_EQ(freed, 0u);
+}
+
 // Marks, threads and stacks grow with the run whatever the sampling does; the limit holds all the same.
 TEST(TraceFile, SizeLimitHoldsForAnyLength) {
   TracedRun run =
@@ -195,11 +221,12 @@ TEST(TraceFile, SizeLimitHoldsForAnyLength) {
   EXPECT_GE(trace.summary.totals.free_calls, count - 200);
 }
 
-// Beyond the limit nothing is written, so marks become rarer: the smallest limit there is, and a mark every
-// 200 blocks.
+// Beyond the limit nothing is written, so marks become rarer: the smallest limit there is, a mark every 200 blocks, and
+// a sample so fine that it fills the trace long before the marks do.
 TEST(TraceFile, MarksBecomeRarerInAFullTrace) {
-  TracedRun run = RunTraced({Program("long_run"), "30000"},
-                            {.mode = "exact", .environment = {"PLATEAU_MAX_TRACE=1200K"}});
+  TracedRun run =
+      RunTraced({Program("long_run"), "30000"},
+                {.mode = "exact", .environment = {"PLATEAU_MAX_TRACE=1200K", "PLATEAU_SAMPLE_BYTES=1024"}});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.err, "");
   EXPECT_LE(fs::file_size(run.traces.at(0)), 1200u << 10);
