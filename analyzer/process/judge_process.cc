@@ -107,8 +107,11 @@ class SiteDescriber {
 
 // What of the process the trace does not have. Lost events are another matter: they have a rate, and sites are
 // judged with it.
-std::vector<std::string> NotCovered(const replay::Definitions& definitions) {
+std::vector<std::string> NotCovered(const replay::Definitions& definitions, bool has_whole_ledger) {
   std::vector<std::string> out;
+  if (!has_whole_ledger)
+    out.push_back(
+        "resident memory could not be read to the end, so growth beside recorded blocks is not known");
   const uint64_t blocks = definitions.summary.gap_blocks + definitions.summary.damaged_blocks;
   if (blocks > 0) {
     out.push_back(absl::StrCat(blocks, blocks == 1 ? " block" : " blocks",
@@ -120,6 +123,14 @@ std::vector<std::string> NotCovered(const replay::Definitions& definitions) {
     out.emplace_back(malloc);
   }
   return out;
+}
+
+// Whether there are readings of the ledger up to where the run ends. Those of its beginning alone would rule out what
+// came later.
+bool HasWholeLedger(const ProcessTrace& trace, const ProcessClock& clock, const ProcessRun& run) {
+  constexpr double kWholeShare = 0.75;
+  if (trace.unread_memory.readings == 0) return true;
+  return !run.ledger.empty() && run.ledger.back().step >= kWholeShare * clock.steps.last_bucket();
 }
 
 // Names the allocators behind the maps of libraries; their growth is that of the sites that made these maps.
@@ -167,11 +178,12 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   input.has_python = !trace.definitions.codes.empty();
   input.sites = memory.series.get();
   input.site_bucket_steps = memory.series->bucket_steps();
-  input.ledger = run.ledger;
+  const bool has_whole_ledger = HasWholeLedger(trace, clock, run);
+  if (has_whole_ledger) input.ledger = run.ledger;
   for (const ForkedWorker& worker : workers) input.workers.push_back(worker.memory);
   input.pools = memory.device->Curves(clock.steps.last_bucket());
   input.copy_on_write = memory.copy_on_write;
-  input.not_covered = NotCovered(trace.definitions);
+  input.not_covered = NotCovered(trace.definitions, has_whole_ledger);
   input.reservations = memory.regions.sites();
   input.holdings = holders.sites;
   for (const series::PinningSite& pin : memory.holes.sites) {
@@ -200,6 +212,7 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   if (IsAttached(trace) && JudgeFromWithin(clock.steps, run.context, misses_frees, &headline))
     verdict::Explain(run.context, &headline);
   analysis.allocators = AllocatorsOf(sites, memory, analysis);
+  analysis.ledger = series::Decompose(run.ledger);  // also what is not judged
   return analysis;
 }
 

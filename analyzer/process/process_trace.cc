@@ -57,6 +57,18 @@ replay::SiteTableOptions TableOptions(const replay::Definitions& definitions, re
   return options;
 }
 
+UnreadMemory LeaveOutUnread(std::vector<replay::TimedLedger>* ledger) {
+  UnreadMemory unread;
+  const auto is_unread = [](const replay::TimedLedger& reading) {
+    return !reading.fields.contains(trace::LedgerField::kRssAnonBytes);
+  };
+  const auto first = std::find_if(ledger->begin(), ledger->end(), is_unread);
+  if (first == ledger->end()) return unread;
+  unread.first_tsc = first->tsc;
+  unread.readings = std::erase_if(*ledger, is_unread);
+  return unread;
+}
+
 }  // namespace
 
 absl::StatusOr<ProcessTrace> ReadTrace(const std::string& path, reader::Check check, int threads,
@@ -66,6 +78,7 @@ absl::StatusOr<ProcessTrace> ReadTrace(const std::string& path, reader::Check ch
   const auto read_symbols = [ahead](const replay::Definitions& known) { ahead->Read(known); };
   PLATEAU_ASSIGN_OR_RETURN(trace.definitions,
                            replay::CollectDefinitions(*trace.reader, threads, read_symbols));
+  trace.unread_memory = LeaveOutUnread(&trace.definitions.ledger);
   return trace;
 }
 

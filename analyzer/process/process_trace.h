@@ -17,9 +17,17 @@
 
 namespace plateau::process {
 
+// Readings of the ledger in which the resident memory is missing, because the process may not read it any more (a filter
+// of system calls, a hidden /proc). They say nothing of memory; taken for numbers they would say that all of it is gone.
+struct UnreadMemory {
+  size_t readings = 0;
+  uint64_t first_tsc = 0;
+};
+
 struct ProcessTrace {
   std::unique_ptr<reader::TraceReader> reader;
   replay::Definitions definitions;  // modules, stacks, marks, readings of the ledger, damage
+  UnreadMemory unread_memory;       // readings that `definitions` does not have any more
 
   double Seconds(uint64_t tsc) const { return reader->SecondsSinceStart(tsc); }
 };

@@ -156,8 +156,16 @@ std::vector<std::pair<std::string, std::string>> LevelsOf(const process::Process
       {"cuda", has_device ? status("cuda", "device memory was recorded")
                           : status("cuda", "not traced: the program obtained no device memory")}};
   if (const auto attached = AttachedOf(process)) levels.emplace_back("attached", attached->sentence);
-  // Only when another malloc stands before ours, when large regions were left out, and when libraries are not looked at.
-  for (const char* key : {"malloc", "residency", "modules"}) {
+  if (const process::UnreadMemory& unread = process.trace.unread_memory; unread.readings > 0) {
+    levels.emplace_back("memory",
+                        absl::StrCat("resident memory could not be read ", unread.readings, " of ",
+                                     unread.readings + process.run.ledger.size(), " times, first after ",
+                                     FormatDuration(process.trace.Seconds(unread.first_tsc)),
+                                     "; the curves leave these moments out"));
+  }
+  // Only when another malloc stands before ours, when large regions were left out, when libraries are not looked at, and
+  // when the program locked itself in.
+  for (const char* key : {"malloc", "residency", "modules", "sandbox"}) {
     if (const std::string& text = process.trace.definitions.Info(key); !text.empty())
       levels.emplace_back(key, text);
   }

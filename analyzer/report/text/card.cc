@@ -338,10 +338,12 @@ class Card {
     if (r.totals_only_from_seconds.has_value()) {
       absl::StrAppend(&text, "; totals only from ", FormatDuration(*r.totals_only_from_seconds), " on");
     }
-    // A version that the shim does not know, a free-threaded build: lines of Python are missing then.
+    // A version that the shim does not know, a free-threaded build: lines of Python are missing then. A program that locks
+    // itself in: there is less to see from then on.
     for (const auto& [level, sentence] : r.levels) {
-      if (level == "python" && absl::StrContains(sentence, ": frames off"))
-        absl::StrAppend(&text, "; ", sentence);
+      const bool is_told = level == "python" ? absl::StrContains(sentence, ": frames off")
+                                             : level == "memory" || level == "sandbox";
+      if (is_told) absl::StrAppend(&text, "; ", sentence);
     }
     if (model_.attached) absl::StrAppend(&text, "; ", model_.attached->sentence);
     absl::StrAppend(&text, "; ", LossesInWords(model_.losses));
