@@ -186,6 +186,7 @@ verdict::Analysis JudgeProcess(const ProcessTrace& trace, const ProcessSites& si
   input.not_covered = NotCovered(trace.definitions, has_whole_ledger);
   input.reservations = memory.regions.sites();
   input.holdings = holders.sites;
+  input.keeps_despite_loss = KeepsDespiteLoss(memory.heap.stacks, run.context);
   for (const series::PinningSite& pin : memory.holes.sites) {
     if (pin.site >= input.hole_bytes.size()) input.hole_bytes.resize(pin.site + 1);
     input.hole_bytes[pin.site] += pin.hole_bytes;

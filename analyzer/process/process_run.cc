@@ -1,6 +1,7 @@
 #include "analyzer/process/process_run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analyzer/process/attached_run.h"
 #include "analyzer/process/ledger_samples.h"
@@ -191,6 +192,18 @@ series::RunContext ContextOf(const ProcessTrace& trace, const ProcessClock& proc
   return run;
 }
 
+constexpr double kErrors = 3;  // deviations beyond what was lost, and so many records besides
+
+// Whether far more of a stack stays than was lost on average. Counted in records: one of a sample stands for many blocks.
+bool StaysDespiteLoss(const replay::StackRow& row, const series::RunContext& run) {
+  if (row.live_count <= 0 || row.alloc_count <= 0) return false;
+  const double block_bytes = row.alloc_bytes / row.alloc_count;
+  const double interval = std::max(run.sample_interval_bytes, run.sampled_site_interval_bytes);
+  const double weight = block_bytes > 0 ? std::max(1.0, interval / block_bytes) : 1;
+  const double lost = run.lost_rate * row.alloc_count / weight;
+  return row.live_count / weight > lost + kErrors * std::sqrt(lost) + kErrors;
+}
+
 }  // namespace
 
 ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, const ProcessMemory& memory,
@@ -214,6 +227,23 @@ double LostShare(const reader::ReadSummary& summary, uint64_t events) {
   };
   const uint64_t calls = summary.totals.alloc_calls + summary.totals.free_calls;
   return std::min(1.0, share(unsampled, std::max(calls, events)) + share(others, events));
+}
+
+std::vector<bool> KeepsDespiteLoss(const replay::StackRows& rows, const series::RunContext& run) {
+  if (run.lost_rate <= 0) return {};
+  std::vector<double> live, surely;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const replay::StackRow row = rows[i];
+    if (row.site >= live.size()) {
+      live.resize(row.site + 1);
+      surely.resize(row.site + 1);
+    }
+    live[row.site] += row.live_bytes;
+    if (StaysDespiteLoss(row, run)) surely[row.site] += row.live_bytes;
+  }
+  std::vector<bool> keeps(live.size());
+  for (size_t site = 0; site < live.size(); ++site) keeps[site] = surely[site] > live[site] / 2;
+  return keeps;
 }
 
 }  // namespace plateau::process

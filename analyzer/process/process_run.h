@@ -34,6 +34,11 @@ ProcessRun DescribeRun(const ProcessTrace& trace, const ProcessClock& clock, con
 // are lost before anything is sampled, so they are a share of all calls; other losses are a share of what was recorded.
 double LostShare(const reader::ReadSummary& summary, uint64_t events);
 
+// By site: whether lost frees cannot explain most of what stays. Lost events meet all stacks alike: twenty million blocks
+// that were freed and forty that stay look as if a few frees of the site had been lost, but where the forty are all that
+// one of its stacks ever made, they were not. Empty when no event was lost.
+std::vector<bool> KeepsDespiteLoss(const replay::StackRows& rows, const series::RunContext& run);
+
 }  // namespace plateau::process
 
 #endif  // PLATEAU_ANALYZER_PROCESS_PROCESS_RUN_H_

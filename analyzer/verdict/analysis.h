@@ -50,6 +50,9 @@ struct AnalysisInput {
   std::vector<series::SiteTraits> site_traits;        // empty, or one per site
   std::vector<series::SiteHolding> holdings;          // empty, or one per site
   std::vector<series::SiteReservation> reservations;  // of the first sites; the others have none
+  // By site: whether lost frees cannot explain most of what stays, because it is from stacks of which far more stays
+  // than was lost. Empty when no event was lost.
+  std::vector<bool> keeps_despite_loss;
   std::vector<double> hole_bytes;  // of the heap's holes, by site; empty where nobody looked
 
   std::vector<series::LedgerSample> ledger;   // of the host; empty when no ledger was recorded

@@ -86,6 +86,12 @@ Estimate PerStep(Estimate rate, double width) {
   return rate;
 }
 
+// What lost frees explain of a site as a whole may be impossible for the few stacks of it that keep everything.
+RunContext WithoutLoss(RunContext run) {
+  run.lost_rate = 0;
+  return run;
+}
+
 }  // namespace
 
 SiteJudging::SiteJudging(const AnalysisInput* input) : input_(*input) {
@@ -120,7 +126,9 @@ void SiteJudging::Judge(size_t site, SiteSeries* series) {
   PoolContext& pool = judged_.pools[place.pool];
   input_.sites->Load(site, series);
   SiteAnalysis& out = judged_.sites[site];
-  Verdict in_buckets = ClassifySite(*series, pool.run_in_buckets);
+  const bool has_no_loss = site < input_.keeps_despite_loss.size() && input_.keeps_despite_loss[site];
+  Verdict in_buckets = has_no_loss ? ClassifySite(*series, WithoutLoss(pool.run_in_buckets))
+                                   : ClassifySite(*series, pool.run_in_buckets);
   SiteFinding finding = FindingOf(*series, in_buckets, {});
   out.retained_bytes = finding.retained_bytes;
   out.growth_bytes_per_step = PerStep(RecentRetention(*series, in_buckets), width);
