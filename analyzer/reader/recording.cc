@@ -49,7 +49,13 @@ absl::Status AddDirectory(const std::string& path, Recording* recording) {
   if (error) return absl::ErrnoToStatus(error.value(), path);
   size_t taken = 0, newer = 0;
   for (const fs::directory_entry& entry : entries) {
-    if (!entry.is_regular_file(error) || IsBeingPacked(entry.path())) continue;
+    if (!entry.is_regular_file(error)) {
+      if (entry.path().extension() == ".plt")
+        recording->skipped.push_back(
+            absl::StrCat(entry.path().string(), ": named as a trace, but it is no file"));
+      continue;
+    }
+    if (IsBeingPacked(entry.path())) continue;
     const absl::StatusOr<Peek> peek = PeekHeader(entry.path());
     if (!peek.ok()) {
       recording->skipped.push_back(std::string(peek.status().message()));

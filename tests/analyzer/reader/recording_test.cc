@@ -77,6 +77,8 @@ TEST(RecordingTest, UnreadableFilesAreNamedBesideReadableOnes) {
   WriteTemporary("unreadable/random.plt", std::string(5000, '\x5a'));
   WriteTemporary("unreadable/unborn.plt", std::string(4096, '\0'));
   WriteTemporary("unreadable/notes.txt", "");
+  fs::remove(directory + "/moved.plt");
+  fs::create_symlink("/nonexistent/trace.plt", directory + "/moved.plt");
   const auto recording = OpenRecording({directory});
   ASSERT_TRUE(recording.ok()) << recording.status();
   EXPECT_EQ(recording->traces.size(), 1u);
@@ -85,6 +87,7 @@ TEST(RecordingTest, UnreadableFilesAreNamedBesideReadableOnes) {
       ::testing::UnorderedElementsAre(
           ::testing::HasSubstr("empty.plt: 0 bytes"), ::testing::HasSubstr("byte.plt: 1 bytes"),
           ::testing::HasSubstr("cut.plt: 300 bytes"), ::testing::HasSubstr("random.plt: named as a trace"),
+          ::testing::HasSubstr("moved.plt: named as a trace, but it is no file"),
           ::testing::HasSubstr("unborn.plt: the process was killed before")));
 }
 
