@@ -13,7 +13,7 @@ namespace {
 
 using namespace plateau::trace;
 
-constexpr size_t kPayloadBytes = 1024;
+constexpr size_t kPayloadBytes = 512;  // everything is read again after each step
 
 struct Slot {
   BlockHeader header;
