@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "analyzer/report/json/json_report.h"
 #include "tests/support/trace_text.h"
 
 namespace plateau::report {
@@ -365,6 +368,61 @@ end
   EXPECT_THAT(model->verdict.sentence, HasSubstr("process 300"));
   ASSERT_NE(FindSite(*model, "data.py:30 in __getitem__"), nullptr);
   EXPECT_NEAR(FindSite(*model, "data.py:30 in __getitem__")->growth_bytes_per_step, 500001, 5000);
+}
+
+// One rank of a job, its stacks half in Python and half in this very program, whose symbols every lane reads.
+std::string RankText(int rank, const std::string& program) {
+  return absl::StrCat("header mode=exact pid=", 200 + rank, " parent=100 start_realtime_ns=", 10 + rank,
+                      " clean_exit=1\ninfo key=\"job:rank\" value=\"", rank,
+                      "\"\nmodule module=1 base=0x400000 begin=0x401000 bytes=1048576 path=\"", program, R"("
+code code=1 python=3011 line=30 file="/home/user/train.py" name="train"
+python_location location=1 code=1
+pc location=2 module=1 offset=0x9000
+pc location=3 module=1 offset=0x9800
+node node=1 parent=0 location=1
+node node=2 parent=1 location=2
+node node=3 parent=1 location=3
+for step 1 60
+  @{step*100000000} alloc address=0x80000000 bytes=20001 stack=2
+  @{step*100000000 + 4000} alloc address={0x100000000 + step*0x100000} bytes=50001 stack=3
+  @{step*100000000 + 5000} free address=0x80000000
+  @{step*100000000 + 90000000} mark kind=step value=1 name="SGD"
+end
+)");
+}
+
+std::string WorkerText(int rank) {
+  return absl::StrCat(
+      "header mode=exact pid=", 400 + rank, " parent=", 200 + rank, " start_realtime_ns=", 100 + rank,
+      " clean_exit=1\ninfo key=\"role\" value=\"forked worker\"\n@1000 alloc address=0x1000 bytes=10001\n");
+}
+
+// The lanes share nothing but what is named in build_report.cc; the thread sanitizer looks at it here.
+TEST(BuildReport, AJobIsTheSameForAnyNumberOfThreads) {
+  constexpr int kRanks = 12;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::vector<std::string> paths = {testing::WriteTemporary(
+      "launcher.plt",
+      testing::TraceFromText("header mode=exact pid=100 start_realtime_ns=1 clean_exit=1\n"))};
+  for (int rank = 0; rank < kRanks; ++rank) {
+    paths.push_back(testing::WriteTemporary(absl::StrCat("rank", rank, ".plt"),
+                                            testing::TraceFromText(RankText(rank, program))));
+    paths.push_back(testing::WriteTemporary(absl::StrCat("worker", rank, ".plt"),
+                                            testing::TraceFromText(WorkerText(rank))));
+  }
+  const auto recording = reader::OpenRecording(paths);
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  std::string first;
+  for (const int threads : {1, 2, 7}) {
+    BuildOptions options;
+    options.process.threads = threads;
+    const auto model = BuildReport(*recording, options);
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->processes.size(), 2u * kRanks + 1);
+    const std::string json = WriteJsonReport(*model, {.include_stacks = true});
+    if (first.empty()) first = json;
+    EXPECT_EQ(json, first) << threads << " threads";
+  }
 }
 
 }  // namespace
