@@ -83,12 +83,12 @@ std::optional<uint64_t> ParseBytes(std::string_view text) {
     const size_t power = std::string_view("kmgtp").find(unit[0]);
     if (power == std::string_view::npos) return std::nullopt;
     const std::string rest = unit.substr(1);
-    if (rest != "" && rest != "b" && rest != "ib") return std::nullopt;
+    if (!rest.empty() && rest != "b" && rest != "ib") return std::nullopt;
     scale = std::pow(rest == "b" ? 1000.0 : 1024.0, static_cast<double>(power + 1));
   }
   const double bytes = number * scale;
   if (!(bytes < 18e18)) return std::nullopt;
-  return static_cast<uint64_t>(bytes + 0.5);
+  return static_cast<uint64_t>(std::round(bytes));
 }
 
 }  // namespace plateau

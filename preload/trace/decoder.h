@@ -80,15 +80,6 @@ class RecordReader {
   template <typename Join, Walk kWalk = Walk::kHot, typename Take>
   void TakeHotBy(Take&& take);
 
-  // Passes by the heap's own events in two blocks at once, in each as many, as long as both have such ones
-  // that carry no time and can be read at once; returns how many. Where a record ends must be known before
-  // the next one is looked at: one block has to wait for that, two wait together. Nothing is read of what is
-  // passed by, as in a walk of kTimes.
-  template <typename Join>
-  static uint64_t PassBoth(RecordReader* a, RecordReader* b);
-  // Whether PassBoth() would pass by the next record.
-  bool IsPassable() const;
-
   // Calls `take` with the stack nodes up to the first record that is none. False when there was none, or
   // damage.
   template <typename Take>

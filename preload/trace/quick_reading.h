@@ -157,35 +157,6 @@ template <typename Join, RecordReader::Walk kWalk, typename Take>
   }
 }
 
-template <typename Join>
-[[gnu::always_inline]] inline uint64_t RecordReader::PassBoth(RecordReader* a, RecordReader* b) {
-  constexpr ptrdiff_t kWordBytes = 8;
-  if (!a->IsPassable() || !b->IsPassable()) return 0;
-  const uint8_t *p = a->p_, *q = b->p_;
-  uint64_t passed = 0;
-  for (; a->end_ - p >= kWordBytes && b->end_ - q >= kWordBytes; ++passed) {
-    uint64_t first, second;
-    __builtin_memcpy(&first, p, sizeof(first));
-    __builtin_memcpy(&second, q, sizeof(second));
-    // 0 also for a record that is longer than a word, or none of the heap.
-    const uint64_t first_end = Join::BitAt(kLastOfPassable.of[first & 0xff], ~first & 0x8080808080808000u);
-    const uint64_t second_end = Join::BitAt(kLastOfPassable.of[second & 0xff], ~second & 0x8080808080808000u);
-    if (first_end == 0 || second_end == 0) break;
-    p += __builtin_ctzll(first_end) / 8 + 1;
-    q += __builtin_ctzll(second_end) / 8 + 1;
-  }
-  a->p_ = p;
-  b->p_ = q;
-  return passed;
-}
-
-inline bool RecordReader::IsPassable() const {
-  if (run_left_ != 0 || damaged_ || end_ - p_ < 8) return false;
-  uint64_t word;
-  __builtin_memcpy(&word, p_, sizeof(word));
-  return JoinByShifts::BitAt(kLastOfPassable.of[word & 0xff], ~word & 0x8080808080808000u) != 0;
-}
-
 template <typename Take>
 inline bool RecordReader::TakeNodes(Take&& take) {
   Record record;

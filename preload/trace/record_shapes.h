@@ -69,24 +69,19 @@ struct HotShapes {
 };
 inline constexpr HotShapes kHotShapes;
 
-// Which number of a record is its last, by a bit at that place; 0 for records that are not asked for. Nothing
+// Which number of a record is its last, by a bit at that place; 0 for records that are none of the heap. Nothing
 // but these, in four cache lines: where the next record begins must be known before it can be looked at, and
 // all else can wait.
 struct LastNumbers {
   uint8_t of[256] = {};
-  template <typename IsAskedFor>
-  constexpr explicit LastNumbers(IsAskedFor is_asked_for) {
+  constexpr LastNumbers() {
     for (unsigned tag = 0; tag < 256; ++tag) {
       const HotShape shape(static_cast<uint8_t>(tag));
-      if (shape.is_hot && is_asked_for(shape)) of[tag] = static_cast<uint8_t>(1 << (shape.numbers - 1));
+      if (shape.is_hot) of[tag] = static_cast<uint8_t>(1 << (shape.numbers - 1));
     }
   }
 };
-inline constexpr LastNumbers kLastOfHot([](const HotShape&) { return true; });
-// Events of the heap that carry no time.
-inline constexpr LastNumbers kLastOfPassable([](const HotShape& shape) {
-  return (shape.kind == RecordKind::kAlloc || shape.kind == RecordKind::kFree) && !shape.has_time;
-});
+inline constexpr LastNumbers kLastOfHot;
 
 // What the code of a NODE says. A few that are rare, and long, are left to those who read them one by one.
 struct NodeShape {

@@ -115,13 +115,6 @@ void ReadRecords(const BlockHeader& header, std::string_view payload) {
       quick.TakeHot<RecordReader::Walk::kTimes>(ignore);
     } while (quick.TakeNodes(ignore));
   });
-  RecordReader beside(header, payload);
-  check_end([&](RecordReader& quick) {
-    RecordReader::PassBoth<JoinByShifts>(&quick, &beside);
-    while (quick.TakeNodes(ignore)) {
-    }
-  });
-  if (beside.offset() > payload.size()) std::abort();
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // The quick walks over a block give what Next() gives, one record after the other: whole blocks, cut ones,
 // and blocks whose bytes were changed.
-#include <array>
 #include <cstdint>
 #include <ostream>
 #include <random>
@@ -72,21 +71,6 @@ struct Seen {
     }
     return seen;
   }
-  // As above, with a number for all events of the heap that have no time of their own.
-  Seen WithPassedEventsCounted(uint64_t passed = 0) const {
-    Seen seen{{}, is_damaged, offset};
-    for (const Row& row : WithTimesAlone().rows) {
-      const RecordKind kind = std::get<0>(row);
-      const bool is_of_heap = kind == RecordKind::kAlloc || kind == RecordKind::kFree;
-      if (is_of_heap && !std::get<2>(row)) {
-        ++passed;
-      } else {
-        seen.rows.push_back(row);
-      }
-    }
-    seen.rows.emplace_back(RecordKind::kAlloc, passed, false, 0, 0, 0);
-    return seen;
-  }
   bool operator==(const Seen&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Seen& seen) {
@@ -118,46 +102,11 @@ Seen ByWalk(const BlockHeader& header, std::string_view payload) {
   return seen;
 }
 
-// Two blocks at once.
-template <typename Join>
-std::array<Seen, 2> InPairs(const BlockHeader& header, std::string_view first, std::string_view second) {
-  RecordReader readers[] = {{header, first}, {header, second}};
-  std::array<Seen, 2> seen;
-  uint64_t passed = 0;
-  bool is_over[] = {false, false};
-  while (!is_over[0] || !is_over[1]) {
-    passed += RecordReader::PassBoth<Join>(&readers[0], &readers[1]);
-    for (size_t i = 0; i < 2; ++i) {
-      RecordReader& reader = readers[i];
-      HotRecord hot;
-      Record record;
-      const bool is_alone = is_over[1 - i];
-      if (is_over[i] || (reader.IsPassable() && !is_alone)) continue;
-      if (reader.NextHot(&hot)) {
-        seen[i].Add(hot);
-      } else if (!reader.TakeNodes([&](const NodeRecord& node) { seen[i].Add(node); })) {
-        is_over[i] = !reader.Next(&record);
-        if (!is_over[i]) seen[i].Add(record);
-      }
-    }
-  }
-  for (size_t i = 0; i < 2; ++i) {
-    seen[i].End(readers[i]);
-    seen[i] = seen[i].WithPassedEventsCounted(passed);
-  }
-  return seen;
-}
-
 template <typename Join>
 void ExpectEqualWalksBy(const BlockHeader& header, std::string_view payload) {
   const Seen expected = OneByOne(header, payload);
   ASSERT_EQ((ByWalk<Join, Walk::kHot>(header, payload)), expected);
   ASSERT_EQ((ByWalk<Join, Walk::kTimes>(header, payload).WithTimesAlone()), expected.WithTimesAlone());
-  const std::string_view half = payload.substr(0, payload.size() / 2);
-  const std::array<Seen, 2> pair = {expected.WithPassedEventsCounted(),
-                                    OneByOne(header, half).WithPassedEventsCounted()};
-  ASSERT_EQ((InPairs<Join>(header, payload, half)), pair);
-  ASSERT_EQ((InPairs<Join>(header, half, payload)), (std::array{pair[1], pair[0]}));
   const Seen events = ByWalk<Join, Walk::kEvents>(header, payload);
   ASSERT_EQ(events, expected.WithoutNodes());
 }
