@@ -88,8 +88,10 @@ inline constexpr double kMostTauDivisor = 40.0;    // ... to a fortieth of one
 inline constexpr int kDecayConstants = 36;     // in so many steps, each a tenth shorter than the one before
 inline constexpr double kShortestPart = 0.1;   // of the window: parts of a broken shape are no shorter
 inline constexpr double kMostDecayedTaus = 3;  // after three decay constants 95 % are over
-inline constexpr double kPowerOffsets[] = {0.0, 3.0, 10.0};  // of c (k + offset)^-alpha
-inline constexpr double kPowers[] = {0.3, 0.45, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0};
+// Power laws that are tried, c (k + offset)^-alpha. Several caches that fill side by side fall like one with an offset of
+// dozens of steps, and a decay with a constant below it would explain that better than a law whose offset is wrong.
+inline constexpr double kPowerOffsets[] = {0.0, 3.0, 10.0, 20.0, 40.0, 80.0, 160.0};
+inline constexpr double kPowers[] = {0.3, 0.45, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0, 3.0};
 inline constexpr double kLeastFall = 1.5;  // a power law that falls by less over the window is a constant
 inline constexpr double kLeastEffectiveBuckets = 5.0;  // whatever the correlation of residuals
 inline constexpr double kWeightFloor = 0.05;           // of the highest rate, in the variance of a bucket
