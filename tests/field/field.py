@@ -44,18 +44,24 @@ def analyse(options, script, arguments, recording):
     environment = dict(os.environ)
     if options.preload:
         environment["LD_PRELOAD"] = options.preload
-    began = time.monotonic()
-    run = subprocess.run([options.plateau, "run", "-q", "--no-report", "-o", recording, *options.run_options, "--", options.python, script, *arguments],
-                         cwd=script.parent, env=environment, capture_output=True, text=True)
-    seconds = time.monotonic() - began
-    if run.returncode:
-        return None, f"the program ended with {run.returncode}: {(run.stderr or run.stdout)[-300:]}"
+    note = "judged anew"
+    if not options.again:
+        began = time.monotonic()
+        run = subprocess.run([options.plateau, "run", "-q", "--no-report", "-o", recording, *options.run_options, "--", options.python, script, *arguments],
+                             cwd=script.parent, env=environment, capture_output=True, text=True)
+        note = f"{time.monotonic() - began:.0f} s"
+        if run.returncode:
+            return None, f"the program ended with {run.returncode}: {(run.stderr or run.stdout)[-300:]}"
+    elif not pathlib.Path(recording).is_dir():
+        return None, "it was not recorded"
     report = subprocess.run([options.plateau, "report", recording, "--json", recording + ".json"], capture_output=True, text=True)
     if report.returncode:
         return None, f"plateau report ended with {report.returncode}: {report.stderr[-300:]}"
     answer = json.loads(pathlib.Path(recording + ".json").read_text())
-    answer["card_rows"] = re.findall(r"^ {1,2}\d (.*)$", report.stdout.split("\n\n")[0], re.MULTILINE)[:FIRST_SITES]
-    return answer, f"{seconds:.0f} s"
+    # A row, and behind it the line that stores what it makes, where the card names one.
+    rows = re.findall(r"^ {1,2}\d (.*(?:\n {4}.*)*)$", report.stdout.split("\n\n")[0], re.MULTILINE)[:FIRST_SITES]
+    answer["card_rows"] = [" | ".join([row.split("\n")[0], *re.findall(r"^ {4}(stored at .*)$", row, re.MULTILINE)]) for row in rows]
+    return answer, note
 
 
 def judge(report, script, verdicts, mark, never):
@@ -69,7 +75,7 @@ def judge(report, script, verdicts, mark, never):
     if mark:
         lines = marked_lines(script, mark)
         tail = script.name[-8:]  # a long name is shown without its middle
-        if not any(f"{tail}:{line} " in row for row in report["card_rows"] for line in lines):
+        if not any(f"{tail}:{line} " in row or f"{tail}:{line}: " in row for row in report["card_rows"] for line in lines):
             wrong.append(f"line {'/'.join(map(str, sorted(lines)))} is not among the first {FIRST_SITES} sites of the card")
     return wrong
 
@@ -90,11 +96,14 @@ def main():
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--preload", help="another library in LD_PRELOAD, for example an allocator")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder where the recordings stay")
+    parser.add_argument("--again", action="store_true", help="judge the recordings in --keep anew and run nothing")
     own, behind = sys.argv[1:], []
     if "--" in own:
         own, behind = own[:own.index("--")], own[own.index("--") + 1:]
     options = parser.parse_args(own)
     options.run_options = behind
+    if options.again and not options.keep:
+        parser.error("--again needs --keep")
     options.plateau = str(pathlib.Path(options.plateau).absolute())
     folder = options.folder.absolute()
     table = options.truth or next((path for path in (folder / "truth.tsv", HERE / "truth.tsv") if path.exists()))
