@@ -55,7 +55,7 @@ absl::Status OutputFile::Commit() {
   const bool is_direct = temporary_ == path_;
   if (close(fd) == 0 && (is_direct || rename(temporary_.c_str(), path_.c_str()) == 0))
     return absl::OkStatus();
-  const absl::Status status = absl::ErrnoToStatus(errno, path_);
+  absl::Status status = absl::ErrnoToStatus(errno, path_);
   if (!is_direct) unlink(temporary_.c_str());
   return status;
 }

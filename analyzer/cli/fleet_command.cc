@@ -39,7 +39,7 @@ std::string Python(const std::string& package_folder) {
   if (const char* chosen = std::getenv("PLATEAU_FLEET_PYTHON"); chosen != nullptr && *chosen != '\0')
     return chosen;
   if (absl::EndsWith(package_folder, "-packages")) {  // PREFIX/lib/python3.x/site-packages
-    const std::string of_prefix =
+    std::string of_prefix =
         fs::path(package_folder).parent_path().parent_path().parent_path() / "bin/python3";
     if (access(of_prefix.c_str(), X_OK) == 0) return of_prefix;
   }
@@ -69,6 +69,7 @@ absl::StatusOr<int> RunFleet(const Arguments& arguments) {
   setenv("PYTHONPATH", path.c_str(), 1);
   setenv("PLATEAU_BIN", fs::read_symlink("/proc/self/exe", error).c_str(), 1);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv(argv[0], argv.data());

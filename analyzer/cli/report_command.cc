@@ -34,6 +34,7 @@ absl::StatusOr<std::vector<std::vector<std::string>>> PathsOfRuns(const std::vec
     return std::vector<std::vector<std::string>>{paths};
   PLATEAU_ASSIGN_OR_RETURN(const std::vector<reader::Recording> runs, reader::OpenRuns(paths));
   std::vector<std::vector<std::string>> paths_of_runs;
+  paths_of_runs.reserve(runs.size());
   for (const reader::Recording& run : runs) paths_of_runs.push_back(run.paths);
   return paths_of_runs;
 }

@@ -282,7 +282,7 @@ absl::Status Finish(const Arguments& arguments, const std::string& directory,
     NoteEnding(directory, absl::StrCat(ending_words, "; ", lost));
     absl::FPrintF(stderr, "plateau: %s\n", lost);
   }
-  const absl::Status status = lost.empty() ? Report(arguments, recording, options) : absl::OkStatus();
+  absl::Status status = lost.empty() ? Report(arguments, recording, options) : absl::OkStatus();
   if (!arguments.Has("no-pack")) PackFinished(arguments, recording);
   return status;
 }

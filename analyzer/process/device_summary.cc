@@ -30,7 +30,7 @@ void DeviceSummary::TakeEndings() {
     ending.reserved_peak_bytes = level(DevicePool::Kind::kReserved).peak_bytes;
     ending.graph_private_bytes = level(DevicePool::Kind::kReserved).graph_private_bytes;
     if (const replay::TorchCheck* check = ledger_.CheckOf(device)) ending.check = *check;
-    endings_.push_back(std::move(ending));
+    endings_.push_back(ending);
   }
 }
 

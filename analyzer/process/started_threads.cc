@@ -21,6 +21,7 @@ std::vector<verdict::StartedThreads> ThreadsByStarter(const ProcessTrace& trace,
     ++counts[SiteTitle(sites.names->Shown(definitions.nodes[node].location))];
   }
   std::vector<verdict::StartedThreads> started;
+  started.reserve(counts.size());
   for (auto& [starter, count] : counts) started.push_back({starter, count});
   std::stable_sort(started.begin(), started.end(),
                    [](const auto& a, const auto& b) { return a.threads > b.threads; });

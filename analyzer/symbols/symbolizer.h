@@ -58,7 +58,7 @@ class Symbolizer {
   std::optional<Image> TakeAhead(const std::string& key);
   static std::vector<SourceFrame> FramesAt(Entry* entry, uint64_t address);
 
-  const Sysroot sysroot_;
+  const Sysroot sysroot_{};
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> images_;  // by path and build id
   std::mutex mutex_;                                                 // of the next two
   std::condition_variable read_;

@@ -68,7 +68,7 @@ std::string KillsInWords(const KillCounts& before, const KillCounts& after) {
   return "";
 }
 
-MemoryRoom::MemoryRoom(std::string proc, std::string cgroups) : proc_(std::move(proc)) {
+MemoryRoom::MemoryRoom(std::string proc, const std::string& cgroups) : proc_(std::move(proc)) {
   const std::string membership = TextOf(proc_ + "/self/cgroup");
   for (const absl::string_view line : absl::StrSplit(membership, '\n', absl::SkipEmpty())) {
     const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));

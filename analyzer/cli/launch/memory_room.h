@@ -39,7 +39,7 @@ std::string KillsInWords(const KillCounts& before, const KillCounts& after);
 class MemoryRoom {
  public:
   // `proc` and `cgroups` are /proc and /sys/fs/cgroup, but for tests.
-  explicit MemoryRoom(std::string proc = "/proc", std::string cgroups = "/sys/fs/cgroup");
+  explicit MemoryRoom(std::string proc = "/proc", const std::string& cgroups = "/sys/fs/cgroup");
 
   // Of the limit that is nearest.
   MemoryUse Now() const;

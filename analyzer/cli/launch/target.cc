@@ -207,7 +207,7 @@ std::string FindProgram(const std::string& program) {
   if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0 ? program : "";
   const char* path = std::getenv("PATH");
   for (const absl::string_view directory : absl::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':')) {
-    const std::string file = absl::StrCat(directory.empty() ? "." : directory, "/", program);
+    std::string file = absl::StrCat(directory.empty() ? "." : directory, "/", program);
     struct stat info;
     if (access(file.c_str(), X_OK) == 0 && stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode))
       return file;

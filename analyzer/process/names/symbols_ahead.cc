@@ -29,7 +29,7 @@ std::vector<replay::Module> MostCalledModules(const replay::Definitions& definit
 }  // namespace
 
 void SymbolsAhead::Read(const replay::Definitions& definitions) {
-  readers_.emplace_back([this, modules = MostCalledModules(definitions)](std::stop_token stop) {
+  readers_.emplace_back([this, modules = MostCalledModules(definitions)](const std::stop_token& stop) {
     for (const replay::Module& module : modules) {
       if (stop.stop_requested()) return;
       symbolizer_.ReadAhead(module.path, module.build_id);

@@ -15,8 +15,6 @@
 namespace plateau::replay {
 namespace {
 
-using trace::RecordKind;
-
 // Ids are given out from 1 upwards by the shim. A damaged or hostile id must not make us allocate without
 // bound.
 constexpr uint32_t kMaxId = 1u << 28;
