@@ -26,6 +26,7 @@ constexpr long kOwnCalls[] = {
     SYS_pwritev,
     SYS_fallocate,
     SYS_fstat,
+    SYS_getdents64,
     SYS_fcntl,
     SYS_unlinkat,
     SYS_mkdirat,

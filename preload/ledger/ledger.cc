@@ -9,6 +9,7 @@
 #include "preload/base/real_functions.h"
 #include "preload/base/system_call.h"
 #include "preload/ledger/copied_pages.h"
+#include "preload/ledger/counts.h"
 #include "preload/ledger/residency.h"
 
 namespace plateau {
@@ -186,6 +187,7 @@ uint64_t MemoryLeft() {
 
 void StartLedger() {
   ResetCopiedPages();
+  ResetCounts();
   ResetResidency();
   g_cgroup_current_path[0] = 0;
   g_cgroup_limit_bytes = 0;
@@ -233,6 +235,7 @@ uint64_t ReadLedger(LedgerReason reason, const LedgerContext& context, trace::Le
   if (has_no_arena_lock && context.may_ask_allocator) AddAllocator(record, now);
   AddCgroup(record);
   AddHost(record, now, reason);
+  AddCounts(now, record);
   const uint64_t private_bytes = context.is_forked_child ? AddSharing(record) : 0;
   Add(record, LedgerField::kOwnBytes, context.own_bytes);
   SpareProgram(now);

@@ -372,6 +372,8 @@ enum class LedgerField : uint32_t {
   kSharedBytes = 13,
   kThreads = 14,
   kHostAvailableBytes = 15,
+  kOpenFiles = 16,  // descriptors
+  kMappings = 17,   // lines of /proc/self/maps
 };
 
 }  // namespace plateau::trace

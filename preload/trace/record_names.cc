@@ -73,7 +73,9 @@ const char* LedgerFieldName(LedgerField field) {
                                            "private_dirty",
                                            "shared",
                                            "threads",
-                                           "host_available"};
+                                           "host_available",
+                                           "open_files",
+                                           "mappings"};
   const size_t index = static_cast<size_t>(field);
   return index < sizeof(kNames) / sizeof(kNames[0]) ? kNames[index] : "unknown";
 }

@@ -100,7 +100,7 @@ SOURCES = {1: "record_function", 2: "cpp_hook", 3: "explicit", 4: "sitecustomize
 MARKS = ("none step epoch phase_begin phase_end zero_grad backward_begin backward_end fetch_begin fetch_end train_mode "
          "optimizer_begin explicit_step op note fetch_stop marks_left_out").split()
 LEDGER = ("none rss_anon rss_file rss_shmem allocator_arena allocator_free allocator_mmap cgroup_current cgroup_limit "
-          "host_limit own swap private_dirty shared threads host_available").split()
+          "host_limit own swap private_dirty shared threads host_available open_files mappings").split()
 
 WALK_REASONS = "none steps time request program end".split()
 WALK_RESULTS = {1: "done", 2: "cut_by_time", 3: "cut_by_memory", 10: "skipped_budget", 11: "skipped_memory",

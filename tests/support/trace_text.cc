@@ -341,7 +341,7 @@ class Builder {
         const size_t equals = word.find('=');
         if (equals == std::string::npos) continue;
         record.fields[record.count].field =
-            ByName<LedgerField>(l, word.substr(0, equals), LedgerFieldName, 16);
+            ByName<LedgerField>(l, word.substr(0, equals), LedgerFieldName, 18);
         record.fields[record.count++].value = l.Parse(word.substr(equals + 1));
       }
       return w.Ledger(record);
