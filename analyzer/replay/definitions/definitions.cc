@@ -11,6 +11,7 @@
 #include "analyzer/base/work_on_threads.h"
 #include "analyzer/replay/definitions/harvest.h"
 #include "analyzer/replay/definitions/left_out_marks.h"
+#include "analyzer/replay/definitions/spread_residency.h"
 
 namespace plateau::replay {
 namespace {
@@ -168,6 +169,7 @@ class Collector {
     std::stable_sort(result_.ledger.begin(), result_.ledger.end(), by_time);
     std::stable_sort(result_.rates.begin(), result_.rates.end(), by_time);
     std::stable_sort(result_.residency.begin(), result_.residency.end(), by_time);
+    result_.residency = SpreadResidency(result_.residency, result_.ledger);
     result_.holders.SortByTime();
     std::stable_sort(result_.threads.begin(), result_.threads.end(),
                      [](const ThreadInfo& a, const ThreadInfo& b) {

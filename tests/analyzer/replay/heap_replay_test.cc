@@ -317,16 +317,24 @@ TEST(HeapReplayTest, OfALargeBlockTheBytesInMemoryCount) {
   EXPECT_EQ(heap(1), 3145728 + 8388608);
   EXPECT_EQ(heap(2), 2097152 + 8388608);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(heap(i) + untouched(i), 2 * 8388608);
-  EXPECT_EQ(r.buckets[0].live_bytes, 1048576 + 8388608);
+  // What came between the looks at 150 and 250 came evenly: half of it until 200.
+  EXPECT_EQ(r.buckets[0].live_bytes, 1048576 + 1048576 + 8388608);
   EXPECT_EQ(r.buckets[1].live_bytes, 3145728 + 8388608);
 }
 
 TEST(HeapReplayTest, WhatIsTouchedLaterIsBornLaterAndCountsAsNoNewBlock) {
-  const Replayed r = Replay(kFilling, {200, 300, 400});
-  EXPECT_EQ(r.survivors.at({1, 0}).bytes, 1048576);
+  const Replayed r = Replay(std::string(kFilling) + R"(
+@450 residency region=block address=0x10000000 bytes=8388608 resident=4194304 birth=100
+@450 ledger rss_anon=1
+)",
+                            {200, 300, 400, 500});
+  EXPECT_EQ(r.survivors.at({1, 0}).bytes, 1048576 + 1048576) << "half of what came between 150 and 250";
   EXPECT_EQ(r.survivors.at({1, 0}).count, 1);
-  EXPECT_EQ(r.survivors.at({1, 1}).bytes, 1048576);
-  EXPECT_EQ(r.survivors.at({1, 1}).count, 0);
+  EXPECT_EQ(r.survivors.count({1, 1}), 0u) << "the youngest pages went first";
+  EXPECT_EQ(r.survivors.at({1, 2}).bytes, 1048576) << "half of what came between 350 and 450";
+  EXPECT_EQ(r.survivors.at({1, 2}).count, 0);
+  EXPECT_EQ(r.survivors.at({1, 3}).bytes, 1048576);
+  EXPECT_EQ(r.survivors.at({1, 3}).count, 0);
 }
 
 TEST(HeapReplayTest, AFreedBlockTakesEverythingWithItWhateverWasTouched) {
