@@ -82,6 +82,41 @@ class AllocationReader {
   std::optional<LoopFinder> loops_;
 };
 
+// Anonymous resident memory at the samples of the ledger, until the program began to exit.
+class ResidentLevels {
+ public:
+  ResidentLevels(const replay::Definitions& definitions, uint64_t exit_time) {
+    for (const replay::TimedLedger& sample : definitions.ledger) {
+      if (sample.tsc > exit_time) break;
+      const auto resident = sample.fields.find(trace::LedgerField::kRssAnonBytes);
+      if (resident != sample.fields.end())
+        levels_.emplace_back(sample.tsc, static_cast<double>(resident->second));
+    }
+  }
+
+  // By how much the highest level between the two times is above the level at the first.
+  double Rise(uint64_t begin, uint64_t end) const {
+    double first = 0, highest = 0;
+    for (const auto& [tsc, bytes] : levels_) {
+      if (tsc > end) break;
+      if (tsc <= begin || first == 0) first = bytes;
+      if (tsc > begin) highest = std::max(highest, bytes);
+    }
+    return std::max(0.0, highest - first);
+  }
+
+ private:
+  std::vector<std::pair<uint64_t, double>> levels_;
+};
+
+// Whether the program did something else for half as long as it went round the loop, and its memory grew more then.
+bool IsBesideTheWork(const WorkClock& rounds, const ResidentLevels& levels, uint64_t work_end) {
+  constexpr double kWorthALook = 4 << 20;  // bytes
+  if (work_end <= rounds.end || 2 * (work_end - rounds.end) <= rounds.end - rounds.begin) return false;
+  const double behind = levels.Rise(rounds.end, work_end);
+  return behind > kWorthALook && behind > levels.Rise(rounds.begin, rounds.end);
+}
+
 // The rounds of a loop as a clock; empty when their times cannot be told apart.
 std::optional<WorkClock> ClockOfLoop(const LoopFinder& finder, const ChosenLoop& loop) {
   constexpr size_t kFewestTimes = 40;
@@ -125,19 +160,29 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
   std::optional<ChosenLoop> loop;
   if (allocations.loops())
     loop = ChooseLoop(*allocations.loops(), {options.exact_from_bytes, options.name_of, options.is_users});
+  const uint64_t work_end = end.exit_time.value_or(end.trace_end);
+  const ResidentLevels levels(definitions, work_end);
+  std::optional<WorkClock> rounds;
+  if (loop && loop->has_all_rounds) rounds = ClockOfLoop(*allocations.loops(), *loop);
+  if (rounds && IsBesideTheWork(*rounds, levels, work_end)) {
+    // The work is what came after it. What grew needs no malloc of the program's, so parts of bytes would not tell when.
+    WorkClock clock;
+    clock.source = StepSource::kTime;
+    clock.begin = rounds->end;
+    clock.end = work_end;
+    return clock;
+  }
   WorkEnd last = end;
   last.short_while = static_cast<uint64_t>(options.ticks_per_second);
   if (loop) last.loop_end = allocations.loops()->TimeOf(loop->end);
   WorkWindow window = allocations.log().Finish(allocations.paths(), last);
-  if (loop && loop->has_all_rounds) {
-    if (std::optional<WorkClock> rounds = ClockOfLoop(*allocations.loops(), *loop)) {
-      rounds->allocated_bytes = window.allocated_bytes;
-      // The rest of the last round of a native program.
-      const bool has_rest = !end.exit_time && window.end > rounds->end;
-      if (has_rest && window.end - rounds->end <= last.short_while)
-        rounds->end = rounds->ends.back() = window.end;
-      return *rounds;
-    }
+  if (rounds) {
+    rounds->allocated_bytes = window.allocated_bytes;
+    // The rest of the last round of a native program.
+    const bool has_rest = !end.exit_time && window.end > rounds->end;
+    if (has_rest && window.end - rounds->end <= last.short_while)
+      rounds->end = rounds->ends.back() = window.end;
+    return *rounds;
   }
   WorkClock clock;
   if (loop) clock.thinned_loop = loop->name.line;

@@ -196,5 +196,49 @@ TEST(WorkClock, FewAllocationsAreCountedInTime) {
   EXPECT_EQ(clock.begin, 100000u);
 }
 
+// 60 rounds of a loop at the bytes 10 to 40 of <module>, 1,000 ticks each.
+constexpr char kLoop[] = R"(
+header mode=exact clean_exit=1
+code code=1 python=3011 line=1 file="/home/user/loop.py" name="<module>" loops=02050f0505
+python_location location=1 code=1 offset=14
+python_location location=2 code=1 offset=36
+node node=1 parent=0 location=1
+node node=2 parent=0 location=2
+for i 1 60
+  @{100000 + i*1000} alloc address={0x1000000 + i*65536} bytes=40000 stack=1
+  @{100500 + i*1000} alloc address={0x2000000 + i*65536} bytes=40000 stack=2
+  @{100600 + i*1000} free address={0x1000000 + i*65536}
+  @{100700 + i*1000} free address={0x2000000 + i*65536}
+end
+)";
+
+WorkClock ClockOfLoops(const std::string& text, uint64_t exit_time) {
+  const std::string path = testing::WriteTemporary("work_loop.plt", testing::TraceFromText(text));
+  auto reader = reader::TraceReader::Open(path);
+  EXPECT_TRUE(reader.ok()) << reader.status();
+  auto definitions = replay::CollectDefinitions(**reader);
+  EXPECT_TRUE(definitions.ok()) << definitions.status();
+  WorkClockOptions options;
+  options.name_of = [](const LoopPlaces&, const Loop&) { return LoopName{"loop.py:30", true, false}; };
+  return FindWorkClock(**reader, *definitions, {definitions->last_tsc, exit_time, false}, options);
+}
+
+TEST(WorkClock, ALoopBesideWhichMemoryGrewForAsLongIsNoClock) {
+  const std::string before = std::string(kLoop) + R"(
+@100000 ledger rss_anon=100000000
+@160000 ledger rss_anon=101000000
+)";
+  const WorkClock quiet = ClockOfLoops(before + "@239000 ledger rss_anon=101500000\n", 240000);
+  EXPECT_EQ(quiet.source, StepSource::kRounds);
+  EXPECT_EQ(quiet.ends.size(), 60u);
+  const WorkClock grown = ClockOfLoops(before + "@239000 ledger rss_anon=180000000\n", 240000);
+  EXPECT_EQ(grown.source, StepSource::kTime);
+  EXPECT_EQ(grown.begin, quiet.end);
+  EXPECT_EQ(grown.end, 240000u);
+  // What an exit takes is no work.
+  const WorkClock exits = ClockOfLoops(before + "@239000 ledger rss_anon=180000000\n", 170000);
+  EXPECT_EQ(exits.source, StepSource::kRounds);
+}
+
 }  // namespace
 }  // namespace plateau::series
