@@ -89,6 +89,9 @@ struct Site {
   // The lines around it as they are in the file, the first of them with number excerpt_from; of the first sites only.
   std::vector<std::string> excerpt;
   int excerpt_from = 0;
+  // The next line of a Python program that stores what this one makes, and its text; of sites that may go on growing.
+  int stored_at_line = 0;  // 0: none is known
+  std::string stored_at_text;
   std::string category;  // breakdown item it belongs to
   // Where a library that this line called allocated, "collate.py:180 in default_collate": the innermost Python
   // line of the most common stack. Empty when the line itself allocates.

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/base/input_file.h"
+#include "analyzer/symbols/passed_on.h"
 
 namespace plateau::symbols {
 namespace {
@@ -64,6 +65,10 @@ std::vector<std::string> SourceText::Excerpt(const std::string& path, int line, 
     rest.remove_prefix(end + 1);
   }
   return out;
+}
+
+int SourceText::LineThatStores(const std::string& path, int line) {
+  return symbols::LineThatStores(TextOf(path), line).value_or(0);
 }
 
 }  // namespace plateau::symbols

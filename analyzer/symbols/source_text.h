@@ -24,6 +24,8 @@ class SourceText {
   // The lines around it, at most `reach` before and behind it, as they are in the file; `*first` is the number of the
   // first one. Empty where Line() is.
   std::vector<std::string> Excerpt(const std::string& path, int line, int reach, int* first);
+  // Of the Python file: the next line that stores what line `line` makes (see passed_on.h); 0 when there is none.
+  int LineThatStores(const std::string& path, int line);
   // The text of what is no file, under the name that frames have for it.
   void Add(const std::string& path, std::string text) { files_[path] = std::move(text); }
 

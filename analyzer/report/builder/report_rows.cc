@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/process/names/site_path.h"
 #include "analyzer/report/builder/row_order.h"
+#include "analyzer/verdict/vocabulary/verdict_kind.h"
 
 namespace plateau::report {
 namespace {
@@ -160,6 +162,11 @@ void ReportRows::AddExcerpts() {
     for (std::string& line : source_.Excerpt(site.file, site.line, kReach, &site.excerpt_from))
       site.excerpt.push_back(std::move(line));
     if (site.excerpt.empty()) site.excerpt_from = 0;
+    const bool may_go_on = verdict::ToneOf(site.verdict) == verdict::Tone::kGrows ||
+                           verdict::ToneOf(site.verdict) == verdict::Tone::kOpen;
+    if (!may_go_on || !absl::EndsWith(site.file, ".py")) continue;
+    site.stored_at_line = source_.LineThatStores(site.file, site.line);
+    if (site.stored_at_line > 0) site.stored_at_text = source_.Line(site.file, site.stored_at_line);
   }
 }
 

@@ -254,6 +254,7 @@ void Anonymizer::AnonymizeSites(ReportModel& model) {
     for (HolderPath& path : site.held_by) AnonymizeHolder(&path);
     site.source_line.clear();
     site.excerpt.clear();
+    site.stored_at_text.clear();
     site.library.clear();
     for (Share& share : site.threads) {
       if (share.name != "MainThread" && !IsBracketed(share.name)) share.name = StandIn("thread", share.name);

@@ -243,6 +243,12 @@ class Card {
       }
       if (!detail.empty() && i < 2)
         Line(Style(kDim, absl::StrCat("    ", MiddleEllipsis(Printable(detail), options_.columns - 4))));
+      if (s.stored_at_line > 0 && i < 2) {
+        const std::string where = absl::StrCat(s.file.substr(s.file.rfind('/') + 1), ":", s.stored_at_line);
+        Line(Style(kDim,
+                   absl::StrCat("    stored at ", SiteEllipsis(Printable(where), options_.columns / 2), ": ",
+                                MiddleEllipsis(Printable(s.stored_at_text), options_.columns / 2 - 18))));
+      }
       if (!s.library.empty() && !s.is_import && i < 2) {
         Line(Style(kDim, absl::StrCat("    allocated in ",
                                       SiteEllipsis(Printable(s.library), options_.columns - 17))));
