@@ -123,6 +123,8 @@ std::vector<series::LedgerSample> SamplesOf(const ProcessTrace& trace, const Pro
     s.own = LedgerValue(reading, LedgerField::kOwnBytes);
     s.cgroup = LedgerValue(reading, LedgerField::kCgroupCurrentBytes);
     s.threads = LedgerValue(reading, LedgerField::kThreads);
+    s.open_files = LedgerValue(reading, LedgerField::kOpenFiles);
+    s.mappings = LedgerValue(reading, LedgerField::kMappings);
     samples.push_back(s);
   }
   return samples;
@@ -159,6 +161,7 @@ series::RunContext ContextOf(const ProcessTrace& trace, const ProcessClock& proc
   run.steps = clock.last_bucket();
   run.unit = UnitOf(clock.source());
   run.loop = clock.loop();
+  run.saw_loop = clock.saw_loop() || run.CountsSteps();
   if (clock.allocated_bytes() > 0)
     run.allocated_bytes_per_step = clock.allocated_bytes() / std::max(1u, clock.last_bucket());
   if (clock.steps_per_epoch() > 0) run.epoch_steps = clock.steps_per_epoch();

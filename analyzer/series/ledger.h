@@ -39,7 +39,9 @@ struct LedgerSample {
   double device_reserved = 0;
   double own = 0;
   double cgroup = 0;
-  double threads = 0;       // a count, not bytes
+  double threads = 0;       // a count, not bytes, as are the next two
+  double open_files = 0;    // 0: not counted with this sample
+  double mappings = 0;      // 0: not counted with this sample
   bool is_of_exit = false;  // read when the program had begun to exit: shown, and not judged
 
   double rss() const { return rss_anon + rss_file + rss_shmem; }

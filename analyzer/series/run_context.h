@@ -58,6 +58,7 @@ struct RunContext {
   int64_t bucket_steps = 1;             // steps merged into one bucket of a series
   double allocated_bytes_per_step = 0;  // where that was counted: of a unit that is no step
   std::string loop;                     // whose rounds or ticks the steps are: "train.py:21"
+  bool saw_loop = true;                 // false: the program was watched, and nothing in it went round
 
   // Whether what is said per step is said per something that the program repeats.
   bool CountsSteps() const {

@@ -7,6 +7,7 @@
 #include "analyzer/verdict/method/forecast.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/method/thresholds.h"
+#include "analyzer/verdict/piling_files.h"
 #include "analyzer/verdict/site_judging.h"
 #include "analyzer/verdict/time_story.h"
 #include "analyzer/verdict/words/sentence.h"
@@ -30,9 +31,10 @@ CurveTrend TrendOf(Values step, Values bytes, const RunContext& run) {
   return trend;
 }
 
-// A count piles up when it rises by a dozen or more and the last third of the run has its share of the rise. A pool
-// that is filled once does not.
-CountTrend TrendOfCount(const std::vector<LedgerSample>& ledger, double LedgerSample::*count) {
+// A count piles up when it rises by `least_rise` or more and the last third of the run has its share of the rise. A
+// pool that is filled once does not.
+CountTrend TrendOfCount(const std::vector<LedgerSample>& ledger, double LedgerSample::*count,
+                        double least_rise) {
   std::vector<double> step, value;
   for (const LedgerSample& sample : ledger) {
     if (sample.step < 1 || sample.*count <= 0) continue;
@@ -50,7 +52,7 @@ CountTrend TrendOfCount(const std::vector<LedgerSample>& ledger, double LedgerSa
   const Slope last = RobustSlope(Values(step).subspan(late), Values(value).subspan(late));
   trend.rate_per_step = slope.value;
   trend.is_piling_up =
-      trend.last - trend.first >= kPileRise && slope.low > 0 && last.value > kPileLastThird * slope.value;
+      trend.last - trend.first >= least_rise && slope.low > 0 && last.value > kPileLastThird * slope.value;
   return trend;
 }
 
@@ -119,7 +121,9 @@ EvidenceBundle GatherEvidence(const AnalysisInput& input, const std::vector<Pool
   evidence.workers = input.workers;
   evidence.processes = input.processes;
   evidence.started_threads = input.started_threads;
-  evidence.threads = TrendOfCount(evidence.ledger, &LedgerSample::threads);
+  evidence.threads = TrendOfCount(evidence.ledger, &LedgerSample::threads, kPileRise);
+  evidence.open_files = TrendOfCount(evidence.ledger, &LedgerSample::open_files, kPileRise);
+  evidence.mappings = TrendOfCount(evidence.ledger, &LedgerSample::mappings, kPileRiseMappings);
   for (const series::CopiedBytes& copied : input.copy_on_write.sites) {
     if (copied.site < analysis.sites.size()) evidence.copied.push_back(copied);
   }
@@ -209,6 +213,30 @@ void NamePinningSite(const RunContext& run, const AnalysisInput& input, ProcessV
   if (run.CountsSteps()) Explain(run, &headline);
 }
 
+// Resident memory that no call site and no allocator explains, and threads that pile up: their stacks are it.
+void BlameThreads(const EvidenceBundle& evidence, const PoolContext& host, ProcessVerdict& process) {
+  Verdict& headline = process.headline;
+  const bool is_unexplained =
+      headline.kind == VerdictKind::kInconclusive && headline.reason == Reason::kUnexplainedGrowth;
+  const bool is_untraced = headline.kind == VerdictKind::kUntracedGrowth &&
+                           headline.evidence.untraced_kind == "anonymous" && !process.headline_site;
+  if (!is_unexplained && !is_untraced) return;
+  if (!evidence.threads.is_piling_up || !host.run.CountsSteps()) return;
+  headline.kind = VerdictKind::kUnboundedGrowth;
+  headline.reason = Reason::kNone;
+  headline.needs_steps.reset();
+  headline.evidence.untraced_kind = "threads";
+  headline.why = PileText("threads", evidence.threads, /*counts_steps=*/true);
+  Component* component = process.components.empty() ? nullptr : &process.components.front();
+  if (component != nullptr && !component->site) component->kind = headline.kind;
+  if (evidence.started_threads.empty()) return;
+  const std::string& starter = evidence.started_threads.front().starter;
+  headline.why += ", most of them started at " + starter;
+  for (size_t i = 0; i < host.sites.size() && !process.headline_site; ++i) {
+    if (evidence.sites[host.sites[i]].info.name == starter) process.headline_site = i;
+  }
+}
+
 }  // namespace
 
 Analysis RunAnalysis(const AnalysisInput& input) {
@@ -259,6 +287,7 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
   analysis.sites = std::move(judged.sites);
   for (PoolContext& pool : pools) LeaveOutImports(input, pool, analysis.sites);
   EvidenceBundle evidence = GatherEvidence(input, pools, analysis);
+  if (!pools.empty()) JudgePilingFiles(evidence, &pools[0], &analysis.sites);
 
   std::vector<ProcessVerdict> verdicts;
   for (PoolContext& pool : pools) {
@@ -274,6 +303,7 @@ Analysis RunAnalysis(const AnalysisInput& input, JudgedSites judged) {
       verdict.headline.evidence.copied_site_bytes =
           std::min(most.bytes, verdict.headline.evidence.worker_private_growth_bytes.value_or(0));
     }
+    if (&pool == &pools[0]) BlameThreads(evidence, pool, verdict);
     ForecastHeadline(pool.run, verdict.resident, verdict.headline);
     Explain(pool.run, &verdict.headline);
     if (!pool.run.CountsSteps()) {

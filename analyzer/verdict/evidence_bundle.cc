@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+
+#include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
 
@@ -31,6 +34,16 @@ bool MakesInputs(std::string_view name) {
 }
 
 }  // namespace
+
+std::string PileText(const char* what, const CountTrend& count, bool counts_steps) {
+  const double first = std::round(count.first), last = std::round(count.last);
+  const std::string name(what);
+  if (first == last) return name + " stayed at " + NumberText(last);
+  std::string text =
+      name + (last > first ? " rose from " : " fell from ") + NumberText(first) + " to " + NumberText(last);
+  if (counts_steps) text += ", " + NumberText(count.rate_per_step) + " a step";
+  return text;
+}
 
 bool ContainsWord(std::string_view text, std::string_view lower_word) {
   if (lower_word.empty()) return true;

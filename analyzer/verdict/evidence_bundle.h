@@ -95,7 +95,7 @@ struct CurveTrend {
   bool known = false;
 };
 
-// How a count (of threads) moved over the steps.
+// How a count (of threads, open files, mappings) moved over the steps.
 struct CountTrend {
   bool known = false;
   bool is_piling_up = false;  // it rises, and still did at the end
@@ -115,7 +115,7 @@ struct EvidenceBundle {
   std::vector<ProcessEvidence> processes;
   std::vector<series::CopiedBytes> copied;  // by workers, per site
   CurveTrend live, file, shared, own, gap, unexplained;
-  CountTrend threads;
+  CountTrend threads, open_files, mappings;
   std::vector<StartedThreads> started_threads;  // the most first
 
   // Bytes worth naming: 1 % of the reference.
@@ -126,6 +126,9 @@ struct EvidenceBundle {
   // may hold the heap open.
   bool IsNamedByHeadline(const SiteEvidence& site) const;
 };
+
+// "threads rose from 3 to 223, 1 a step"; without the rate when the clock counts no steps.
+std::string PileText(const char* what, const CountTrend& count, bool counts_steps);
 
 // True when a word of `text`, whatever its case, begins with `lower_word`.
 bool ContainsWord(std::string_view text, std::string_view lower_word);

@@ -44,6 +44,14 @@ std::string SiteText(const SiteEvidence& site) {
 // The headline is undecided: nothing that could explain it may be ruled out.
 bool IsOpen(const EvidenceBundle& e) { return e.process.headline.kind == VerdictKind::kInconclusive; }
 
+// The site that the headline is about, when it grows without an end in sight: its cause is never ruled out, however
+// little it is by now.
+const SiteEvidence* GrowingHeadlineSite(const EvidenceBundle& e) {
+  const std::optional<size_t> site = e.process.headline_site;
+  return site && *site < e.sites.size() && GrowsWithoutEnd(e.process.headline.kind) ? &e.sites[*site]
+                                                                                    : nullptr;
+}
+
 // Do the sites that `belongs` selects keep anything material? `who` names them in the sentence.
 Hypothesis AboutSites(const EvidenceBundle& e, const char* name, const char* who,
                       const std::function<bool(const SiteEvidence&)>& belongs) {
@@ -110,7 +118,9 @@ Hypothesis Evaluation(const EvidenceBundle& e) {
     }
     spike = std::max(spike, site.verdict.evidence.spike_bytes.value_or(0));
   }
-  if (kept >= e.Material()) {
+  const SiteEvidence* headline = GrowingHeadlineSite(e);
+  const bool is_headline = headline != nullptr && headline->verdict.evidence.event == "eval";
+  if (kept >= e.Material() || is_headline) {
     return Supported(
         kName, kept,
         NumberText(static_cast<double>(track->steps.size())) + " evaluations left " + BytesText(kept));
@@ -119,7 +129,9 @@ Hypothesis Evaluation(const EvidenceBundle& e) {
     return NotTestable(kName, "evaluations left " + BytesText(kept) +
                                   " so far, and it is not decided yet whether that goes on");
   }
-  std::string text = "what evaluations allocated was freed";
+  std::string text =
+      kept > 0 ? "evaluations left " + BytesText(kept) + ", and " + BytesText(e.Material()) + " would matter"
+               : "what evaluations allocated was freed";
   if (spike > 0) text += " (a peak of " + BytesText(spike) + " each)";
   return RuledOut(kName, kept, text);
 }
@@ -137,7 +149,9 @@ Hypothesis Checkpoints(const EvidenceBundle& e) {
   }
   const std::string text =
       NumberText(static_cast<double>(track->steps.size())) + " checkpoints left " + BytesText(kept);
-  return kept >= e.Material() ? Supported(kName, kept, text) : RuledOut(kName, kept, text);
+  const SiteEvidence* headline = GrowingHeadlineSite(e);
+  const bool is_headline = headline != nullptr && headline->verdict.evidence.event == "checkpoint";
+  return kept >= e.Material() || is_headline ? Supported(kName, kept, text) : RuledOut(kName, kept, text);
 }
 
 Hypothesis Workers(const EvidenceBundle& e) {
@@ -212,6 +226,23 @@ Hypothesis Observer(const EvidenceBundle& e) {
                                           : RuledOut(kName, e.own.rise_bytes, text);
 }
 
+// What a process counts beside its bytes.
+Hypothesis PilingCounts(const EvidenceBundle& e) {
+  constexpr const char* kName = "threads, files and mappings";
+  const std::pair<const char*, const CountTrend*> counts[] = {
+      {"threads", &e.threads}, {"open files", &e.open_files}, {"mappings", &e.mappings}};
+  std::string piling, all;
+  for (const auto& [what, count] : counts) {
+    if (!count->known) continue;
+    std::string& text = count->is_piling_up ? piling : all;
+    if (!text.empty()) text += "; ";
+    text += PileText(what, *count, e.run.CountsSteps());
+  }
+  if (!piling.empty()) return Supported(kName, 0, piling);
+  if (all.empty()) return NotTestable(kName, "they were counted too seldom");
+  return RuledOut(kName, 0, "none of them piles up: " + all);
+}
+
 bool IsDataLoading(const SiteEvidence& s) {
   return s.traits.PhaseShare(BirthPhase::kFetch) > 0.5 ||
          s.Mentions({"dataset", "getitem", "dataloader", "imread", "decode", "load_image", "image.open",
@@ -240,7 +271,9 @@ Hypothesis DatasetLoading(const EvidenceBundle& e) {
 
 Hypothesis Collator(const EvidenceBundle& e) {
   constexpr const char* kName = "collator";
-  if (const double batches = KeptBatchBytes(e); batches >= e.Material()) {
+  const SiteEvidence* headline = GrowingHeadlineSite(e);
+  const bool is_headline = headline != nullptr && headline->IsKeptBatch();
+  if (const double batches = KeptBatchBytes(e); batches >= e.Material() || is_headline) {
     return NotTestable(kName,
                        "it made the " + BytesText(batches) +
                            " of batches that stay, and hands them on; a trace shows who made them, not who "
@@ -323,6 +356,7 @@ std::vector<Hypothesis> TestHypotheses(const EvidenceBundle& e) {
                                                 "dynamo", "triton", "torchscript", "jit::"});
                            }));
   all.push_back(Checkpoints(e));
+  all.push_back(PilingCounts(e));
   all.push_back(Observer(e));
   return all;
 }

@@ -11,6 +11,7 @@
 #include "analyzer/verdict/holder_patterns.h"
 #include "analyzer/verdict/method/statistics.h"
 #include "analyzer/verdict/pattern_thresholds.h"
+#include "analyzer/verdict/piling_files.h"
 #include "analyzer/verdict/vocabulary/number_text.h"
 
 namespace plateau::verdict {
@@ -255,15 +256,9 @@ Match Checkpoints(const EvidenceBundle& e) {
   });
 }
 
-// "threads rose from 3 to 223, 1 a step".
-std::string PileText(const char* what, const CountTrend& count) {
-  return std::string(what) + " rose from " + NumberText(std::round(count.first)) + " to " +
-         NumberText(std::round(count.last)) + ", " + NumberText(count.rate_per_step) + " a step";
-}
-
 Match PilingThreads(const EvidenceBundle& e) {
   if (!e.threads.is_piling_up) return std::nullopt;
-  std::string text = PileText("threads", e.threads);
+  std::string text = PileText("threads", e.threads, e.run.CountsSteps());
   if (e.started_threads.empty()) return Of(0, text);
   const StartedThreads& most = e.started_threads.front();
   text += "; " + NumberText(most.threads) + " of those at the end were started at " + most.starter;
@@ -275,11 +270,23 @@ Match PilingThreads(const EvidenceBundle& e) {
   return Of(site ? e.sites[*site].retained_bytes : 0, text, site);
 }
 
-// An open file of Python's has a buffer of 8 KiB, and its line leaks those.
+// The count says that they pile up. The buffers that stay say where they are opened: an open file of Python's has one
+// of 8 KiB, one of C's 4 KiB. A line that leaks those is told without the count too.
 Match PilingFiles(const EvidenceBundle& e) {
-  return LargestSite(e, 1, [](const SiteEvidence& s) {
-    return IsLeak(s.verdict.kind) && s.IsAllocatedIn({"_io_open", "_io_fileio", "_io_buffered", "fopen"});
+  const bool piles_up = e.open_files.is_piling_up;
+  Match opener = LargestSite(e, 1, [&](const SiteEvidence& s) {
+    return (IsLeak(s.verdict.kind) || (piles_up && s.Keeps())) && OpensFiles(s);
   });
+  if (!piles_up) return opener;
+  const std::string text = PileText("open files", e.open_files, e.run.CountsSteps());
+  if (!opener) return Of(0, text);
+  opener->evidence = text + "; " + opener->evidence;
+  return opener;
+}
+
+Match PilingMappings(const EvidenceBundle& e) {
+  if (!e.mappings.is_piling_up) return std::nullopt;
+  return Of(0, PileText("mappings", e.mappings, e.run.CountsSteps()));
 }
 
 Match OpenFigures(const EvidenceBundle& e) {
@@ -427,6 +434,7 @@ const std::map<std::string_view, std::function<Match(const EvidenceBundle&)>>& M
        }},
       {"K28", PilingThreads},
       {"K29", PilingFiles},
+      {"K42", PilingMappings},
       {"K30", OpenFigures},
       {"K31", OpenWriters},
       {"K32", KeptExceptions},

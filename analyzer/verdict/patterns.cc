@@ -124,6 +124,13 @@ const std::vector<Pattern>& PatternCatalogue() {
        "(ulimit -n), "
        "and each holds its buffers.",
        "Open with a `with` statement, or close explicitly.", true},
+      {"K42", "Mappings pile up",
+       "Files or memory are mapped again and again and not unmapped; the process dies at the kernel's limit "
+       "(vm.max_map_count, 65,530 unless it was raised), and each map keeps its pages and the space of its "
+       "file.",
+       "Unmap what is done with (close mmap objects, drop np.memmap arrays and their views), or map one file "
+       "in parts.",
+       true},
       {"K30", "Figures stay open",
        "pyplot keeps every figure until it is closed, with its canvas and all its data.",
        "Call plt.close(figure) after saving, or use matplotlib.figure.Figure without pyplot.", true},
@@ -199,18 +206,21 @@ bool ExplainsHeadline(const PatternMatch& match, const ProcessVerdict& process) 
     case VerdictKind::kAllocatorRetention:
       return id == "K09";
     case VerdictKind::kUntracedGrowth:
-      return id == "K10" || id == "K21" || id == "K28";
+      return id == "K10" || id == "K21" || id == "K28" || id == "K42";
     default:
       return false;
   }
 }
 
+// What is counted piles up by any clock; all else is about what steps leave behind.
+bool IsOfCounts(std::string_view id) { return id == "K28" || id == "K29" || id == "K42"; }
+
 }  // namespace
 
 std::vector<PatternMatch> MatchPatterns(const EvidenceBundle& evidence) {
   std::vector<PatternMatch> matches;
-  if (!evidence.run.CountsSteps()) return matches;
   for (const Pattern& pattern : PatternCatalogue()) {
+    if (!evidence.run.CountsSteps() && !IsOfCounts(pattern.id)) continue;
     if (std::optional<PatternMatch> match = MatchPattern(pattern, evidence)) {
       match->explains_headline = ExplainsHeadline(*match, evidence.process);
       matches.push_back(*std::move(match));

@@ -1,5 +1,6 @@
 #include "analyzer/verdict/time_story.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -116,9 +117,13 @@ Verdict WithoutSteps(const RunContext& run, const Verdict& by_time) {
   verdict.evidence.post_models.clear();
   verdict.evidence.sites_growth_bytes_per_step.reset();
   verdict.evidence.resident_growth_bytes_per_step.reset();
-  // In its first seconds the heap of every program grows around what it loads and compiles.
+  // In its first seconds the heap of every program grows around what it loads and compiles, and a program in which
+  // no loop was seen has done little else.
   const double seconds = run.seconds_per_step.value_or(0) * static_cast<double>(run.steps);
-  const bool is_start = by_time.evidence.slack_bytes.has_value() && seconds > 0 && seconds < kHolesSeconds;
+  const bool no_loop = !run.saw_loop && !run.CountsSteps();
+  const double start_seconds =
+      std::max(by_time.evidence.slack_bytes ? kHolesSeconds : 0, no_loop ? kLooplessSeconds : 0);
+  const bool is_start = seconds > 0 && seconds < start_seconds;
   if (GrowsWithoutEnd(by_time.kind) && !is_start) {
     verdict.kind = VerdictKind::kUnboundedGrowth;
     verdict.reason = Reason::kNone;

@@ -87,6 +87,7 @@ struct WorkClock {
   double allocated_bytes = 0;        // from begin to end
   std::string loop;                  // of rounds: its line
   bool is_seen = false;              // the rounds were seen in stacks, not counted
+  bool saw_loop = false;             // one went round, whether it is the clock or not
   std::string thinned_loop;          // one that went round, but not all of its rounds were seen
   std::string epoch_loop;            // around it
   std::vector<uint32_t> epoch_ends;  // rounds that were over when each round of that loop ended
@@ -115,6 +116,7 @@ class StepClock {
   StepSource source() const { return source_; }
   std::string_view unit() const;                               // "step", "round", "batch", "part" or "slice"
   const std::string& loop() const { return loop_; }            // whose rounds the steps are: "train.py:21"
+  bool saw_loop() const { return saw_loop_; }                  // of a program without steps
   bool are_rounds_seen() const { return are_rounds_seen_; }    // in stacks, not counted
   double allocated_bytes() const { return allocated_bytes_; }  // in all buckets from 1 on; 0 = not counted
   Confidence confidence() const { return confidence_; }
@@ -181,6 +183,7 @@ class StepClock {
   double allocated_bytes_ = 0;
   std::string loop_;
   bool are_rounds_seen_ = false;
+  bool saw_loop_ = false;
 };
 
 }  // namespace plateau::series

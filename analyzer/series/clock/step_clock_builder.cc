@@ -318,6 +318,7 @@ StepClock StepClock::OfWork(const WorkClock& work, const StepClockOptions& optio
   clock.allocated_bytes_ = work.allocated_bytes;
   clock.loop_ = work.loop;
   clock.are_rounds_seen_ = work.is_seen;
+  clock.saw_loop_ = work.saw_loop || !work.loop.empty();
   if (work.source == StepSource::kRounds) clock.FillRounds(work);
   clock.sentence_ = DescribeWork(clock, work, options);
   return clock;

@@ -170,6 +170,7 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
     clock.source = StepSource::kTime;
     clock.begin = rounds->end;
     clock.end = work_end;
+    clock.saw_loop = true;
     return clock;
   }
   WorkEnd last = end;
@@ -186,6 +187,7 @@ WorkClock FindWorkClock(const reader::TraceReader& reader, const replay::Definit
   }
   WorkClock clock;
   if (loop) clock.thinned_loop = loop->name.line;
+  clock.saw_loop = loop.has_value();
   if (loop && loop->begins.size() > 1)
     window = WithoutFirstRound(allocations.log(), window, *allocations.loops(), *loop);
   clock.begin = window.begin != 0 ? window.begin : definitions.first_tsc;

@@ -210,7 +210,8 @@ inline constexpr double kResidentLeads =
 
 inline constexpr size_t kMinCountSamples =
     9;                                   // of the ledger, three for each third, before a count has a trend
-inline constexpr double kPileRise = 12;  // threads: pools are smaller, or filled once ...
+inline constexpr double kPileRise = 12;  // threads, open files: pools are smaller, or filled once ...
+inline constexpr double kPileRiseMappings = 100;  // allocators and loaded libraries have dozens of them ...
 inline constexpr double kPileLastThird =
     0.5;  // ... so that the last third of the run has not this share of the rate
 inline constexpr double kLikePredecessor =
@@ -250,8 +251,11 @@ inline constexpr int kUnboundedRounds = 40;          // rounds seen ...
 inline constexpr double kUnboundedBirths = 30;       // ... and objects that stay, before it is called
 inline constexpr double kUnboundedStairs = 12;       // jumps at equal distances, each of them seen
 inline constexpr double kUnboundedMaterial = 0.005;  // of the reference, by a clock that counts no steps
-inline constexpr double kHolesSeconds = 10;  // of work, before holes of the heap are growth by such a clock
+inline constexpr double kHolesSeconds = 10;    // of work, before holes of the heap are growth by such a clock
+inline constexpr double kLooplessSeconds = 2;  // of work without a loop, before any growth is
 inline constexpr double kUnboundedLastThird = 0.8;  // the last third keeps this share of the first at least
+inline constexpr size_t kOneOffRounds = 50;         // in the first of so many parts of the rounds ...
+inline constexpr double kOneOffTimes = 10;          // ... so many times what is usual is kept once
 inline constexpr double kReplacedFalls = 0.1;  // steps in which the level of a replaced object falls, at most
 inline constexpr double kReplacedThird =
     0.45;  // of an even rise: what each third of the run rises by at least

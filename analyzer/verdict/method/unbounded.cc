@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "analyzer/verdict/method/forecast.h"
 #include "analyzer/verdict/method/judgement.h"
@@ -13,12 +14,23 @@
 namespace plateau::verdict {
 namespace {
 
+// Where most rounds keep something, what one of the first few kept far beyond it is no part of the growth: a library
+// that is imported when it is first used, a buffer that is made once. Such rounds count as the usual one.
+std::vector<double> WithoutOneOffs(Values bytes) {
+  std::vector<double> even(bytes.begin(), bytes.end());
+  const double usual = Median(bytes);
+  const size_t early = std::max<size_t>(1, bytes.size() / kOneOffRounds);
+  for (size_t i = 0; usual > 0 && i < std::min(early, even.size()); ++i) {
+    if (even[i] > kOneOffTimes * usual) even[i] = usual;
+  }
+  return even;
+}
+
 // Does the last third keep as much as the first, as far as sampling lets one know?
-bool GoesOn(const SurvivorWindow& window) {
-  const size_t n = window.bytes.size();
-  const size_t third = n / 3;
-  const double first = Mean(window.bytes.first(third));
-  const double last = Mean(window.bytes.last(third));
+bool GoesOn(const SurvivorWindow& window, Values bytes) {
+  const size_t third = bytes.size() / 3;
+  const double first = Mean(bytes.first(third));
+  const double last = Mean(bytes.last(third));
   double error = 0;
   if (!window.variance.empty()) {
     const double both = Sum(window.variance.first(third)) + Sum(window.variance.last(third));
@@ -84,7 +96,8 @@ Verdict JudgeUnbounded(const SurvivorWindow& window, const RetentionState& full,
   double sampling_variance = 0;
   const double length = static_cast<double>(since.bytes.size());
   if (!since.variance.empty()) sampling_variance = Sum(since.variance) / (length * length);
-  const MeanInterval rate = BatchInterval(since.bytes, kRateBatches, sampling_variance);
+  const std::vector<double> bytes = WithoutOneOffs(since.bytes);
+  const MeanInterval rate = BatchInterval(bytes, kRateBatches, sampling_variance);
   base.rate_bytes_per_step = Estimate{rate.mean, Interval{rate.low, rate.high}};
   base.evidence.retained_bytes = Sum(since.bytes);
   base.forecast = MakeForecast(run.level_now_bytes.value_or(*base.evidence.retained_bytes), rate,
@@ -98,7 +111,7 @@ Verdict JudgeUnbounded(const SurvivorWindow& window, const RetentionState& full,
     return Inconclusive(std::move(base), Reason::kFewSamples, "few of the objects that stay were seen",
                         std::ceil((kUnboundedBirths - births) * full.spacing));
   }
-  if (!GoesOn(since)) {
+  if (!GoesOn(since, bytes)) {
     return Inconclusive(std::move(base), Reason::kShapesNotSeparable,
                         "it keeps less at the end than at the beginning, so its growth may be slowing down",
                         static_cast<double>(run.steps));

@@ -208,6 +208,10 @@ std::string UnboundedGrowth(const RunContext& run, const Verdict& v) {
            (e.is_by_caller ? "that calls the library most while it grows" : "whose work mapped the memory") +
            "; which lines keep it is not known." + LimitText(run, v);
   }
+  if (e.untraced_kind == "threads") {
+    return "Grows by " + rate + ", and nothing has ended it: " + v.why +
+           ". Each holds its stack and whatever it refers to." + LimitText(run, v);
+  }
   std::string out = "Grows by " + rate;
   const double steps = static_cast<double>(run.steps * run.bucket_steps);
   if (v.onset_step) {

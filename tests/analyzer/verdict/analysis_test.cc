@@ -29,7 +29,7 @@ TEST(AnalysisTest, HealthyRunIsSteadyAndSaysWhatItWouldHaveSeen) {
   EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kSteady) << analysis.process.headline.sentence;
   ASSERT_TRUE(analysis.process.headline.detectable_bytes_per_step.has_value());
   EXPECT_THAT(analysis.process.headline.sentence, HasSubstr("would have been seen"));
-  EXPECT_EQ(analysis.hypotheses.size(), 16u);
+  EXPECT_EQ(analysis.hypotheses.size(), 17u);
   for (const Hypothesis& h : analysis.hypotheses) {
     EXPECT_NE(h.result, HypothesisResult::kSupported) << h.name << ": " << h.evidence;
     EXPECT_FALSE(h.evidence.empty()) << h.name;
@@ -276,7 +276,7 @@ TEST(AnalysisTest, NothingAtAllIsAnsweredToo) {
   const Analysis analysis = RunAnalysis({});
   EXPECT_EQ(analysis.process.headline.kind, VerdictKind::kInconclusive);
   EXPECT_EQ(analysis.process.headline.reason, Reason::kTooShort);
-  EXPECT_EQ(analysis.hypotheses.size(), 16u);
+  EXPECT_EQ(analysis.hypotheses.size(), 17u);
 }
 
 TEST(AnalysisTest, MostSevereProcessIsTheHeadline) {
@@ -369,6 +369,51 @@ TEST(AnalysisTest, AHelperThatIsGoneSaysNothingOfTheRecording) {
   ProcessWeight wrapper{&grows, 0, 5e8, false, 0, 40};
   wrapper.was_replaced = true;
   EXPECT_EQ(HeadlineProcess({wrapper, {&steady, 0, 1e8, false, 40, 70}}), 1u);
+}
+
+TEST(AnalysisTest, ThreadsThatPileUpExplainMemoryThatNothingElseExplains) {
+  const auto analyse = [](double threads_a_step) {
+    Scenario run(200);
+    run.AddOrdinaryTraining();
+    run.AddSite({.name = "serve (train.py:47)", .frames = {"pthread_create"}});
+    run.input.started_threads = {{"serve (train.py:47)", 190}};
+    run.counts.push_back({&series::LedgerSample::threads,
+                          [=](int64_t step) { return 4 + threads_a_step * static_cast<double>(step); }});
+    run.counts.push_back({&series::LedgerSample::rss_anon,
+                          [](int64_t step) { return 2048.0 * kMiB + static_cast<double>(step) * kMiB; }});
+    return run.Analyse().process;
+  };
+  const ProcessVerdict open = analyse(0);
+  ASSERT_EQ(open.headline.kind, VerdictKind::kUntracedGrowth) << open.headline.sentence;
+  const ProcessVerdict threads = analyse(1);
+  EXPECT_EQ(threads.headline.kind, VerdictKind::kUnboundedGrowth);
+  EXPECT_TRUE(threads.headline_site.has_value());
+  EXPECT_THAT(threads.headline.sentence,
+              testing::HasSubstr(
+                  "threads rose from 10 to 199, 1 a step, most of them started at serve (train.py:47)"));
+}
+
+// 25 of the blocks that stay are seen, which is too few. That the files stay open is known.
+TEST(AnalysisTest, OpenFilesThatPileUpDecideTheLineThatOpensThem) {
+  const auto analyse = [](bool piles_up, const char* frame) {
+    Scenario run(200);
+    run.AddOrdinaryTraining();
+    const size_t site =
+        run.AddSite({.name = "log (train.py:9)", .frames = {"malloc", frame, "log train.py"}});
+    run.input.run.has_no_pass = true;
+    for (int64_t step = 1; step <= 200; ++step) {
+      if (step * step * step % 101 < 13) run.Keep(site, step, kMiB);  // 25 of them, at no equal distances
+    }
+    run.counts.push_back({&series::LedgerSample::open_files,
+                          [=](int64_t step) { return piles_up ? 5 + static_cast<double>(step) : 9.0; }});
+    return run.Analyse();
+  };
+  const Analysis closed = analyse(false, "_io_open_impl");
+  ASSERT_EQ(closed.process.headline.kind, VerdictKind::kInconclusive) << closed.process.headline.sentence;
+  EXPECT_EQ(analyse(true, "np.zeros").process.headline.kind, VerdictKind::kInconclusive);
+  const Analysis open = analyse(true, "_io_open_impl");
+  EXPECT_EQ(open.process.headline.kind, VerdictKind::kUnboundedGrowth) << open.process.headline.sentence;
+  EXPECT_THAT(open.process.headline.why, testing::HasSubstr("open files rose from"));
 }
 
 TEST(AnalysisTest, ReadingsOfTheExitAreNotJudged) {

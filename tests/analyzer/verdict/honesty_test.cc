@@ -369,6 +369,23 @@ TEST(HonestyTest, WithoutStepsHolesOfTheFirstSecondsAreNoGrowth) {
   EXPECT_EQ(WithoutSteps(run, holes).kind, VerdictKind::kUnboundedGrowth);
 }
 
+// A program that fails at an import has loaded things to its end, and there is no loop in it.
+TEST(HonestyTest, WithoutALoopTwoSecondsOfWorkAreNeeded) {
+  series::RunContext run;
+  run.steps = 100;
+  run.unit = series::StepUnit::kBytePart;
+  run.seconds_per_step = 0.008;
+  Verdict grows;
+  grows.kind = VerdictKind::kUnboundedGrowth;
+  EXPECT_EQ(WithoutSteps(run, grows).kind, VerdictKind::kUnboundedGrowth);
+  run.saw_loop = false;
+  EXPECT_EQ(WithoutSteps(run, grows).kind, VerdictKind::kInconclusive);
+  run.unit = series::StepUnit::kTimeSlice;
+  EXPECT_EQ(WithoutSteps(run, grows).kind, VerdictKind::kInconclusive);
+  run.seconds_per_step = 0.03;
+  EXPECT_EQ(WithoutSteps(run, grows).kind, VerdictKind::kUnboundedGrowth);
+}
+
 TEST(HonestyTest, WhatStayedIsNotCalledNoRetention) {
   OneSite run;
   run.sites[1].verdict.kind = VerdictKind::kCacheFill;

@@ -129,6 +129,20 @@ TEST_F(HypothesesTest, KeptExamplesAreTheDataSetsDoing) {
   EXPECT_EQ(Find("collator").result, HypothesisResult::kRuledOut);
 }
 
+// Stairs of 1.4 % of the process by now: less than matters in its peak, and the cause of what it will be.
+TEST_F(HypothesesTest, TheCauseOfTheHeadlineIsNotRuledOutHoweverLittleItIsByNow) {
+  const size_t site =
+      run.AddSite({.name = "validate (train.py:29)", .frames = {"linear", "validate train.py"}});
+  for (int64_t step = 30; step <= kSteps; step += 30) {
+    run.evaluations.push_back(step);
+    run.Keep(site, step, kMiB / 4);
+    run.Born(site, BirthPhase::kEvaluation, kMiB / 4);
+  }
+  analysis = run.Analyse();
+  ASSERT_EQ(analysis.process.headline.kind, VerdictKind::kStaircase) << analysis.process.headline.sentence;
+  EXPECT_EQ(Find("evaluation").result, HypothesisResult::kSupported);
+}
+
 TEST_F(HypothesesTest, LeakElsewhereDoesNotClearTheLists) {
   Leak({.name = "train.py:26", .frames = {"step train.py"}}, BirthPhase::kOther);
   EXPECT_EQ(Find("log and metric lists").result, HypothesisResult::kNotTestable);
@@ -166,7 +180,7 @@ TEST_F(HypothesesTest, WithoutStepsGrowthIsToldAndNoRatePerStep) {
   EXPECT_EQ(analysis.sites[loading].verdict.kind, VerdictKind::kUnboundedGrowth);
   EXPECT_FALSE(analysis.sites[loading].verdict.rate_bytes_per_step.has_value());
   EXPECT_EQ(analysis.sites[loading].growth_bytes_per_step.value, 0);
-  EXPECT_TRUE(analysis.patterns.empty());
+  EXPECT_TRUE(analysis.patterns.empty());  // no count piles up
   EXPECT_EQ(Find("dataset loading").result, HypothesisResult::kNotTestable);
   EXPECT_EQ(Find("garbage collection delay").result, HypothesisResult::kNotTestable);
 }

@@ -201,6 +201,24 @@ TEST_F(SilentPatternsTest, K29FilesThatAreClosed) {
   EXPECT_THAT(Matched(), Not(Contains("K29")));
 }
 
+TEST_F(SilentPatternsTest, K29FilesOfAPoolThatIsFilledOnce) {
+  run.counts.push_back(
+      {&series::LedgerSample::open_files, [](int64_t step) { return std::min<double>(5 + step, 60); }});
+  EXPECT_THAT(Matched(), Not(Contains("K29")));
+}
+
+TEST_F(SilentPatternsTest, K42MappingsOfLibrariesThatAreLoadedOnce) {
+  run.counts.push_back(
+      {&series::LedgerSample::mappings, [](int64_t step) { return 400 + std::min<double>(5 * step, 300); }});
+  EXPECT_THAT(Matched(), Not(Contains("K42")));
+}
+
+TEST_F(SilentPatternsTest, K42AFewMappingsOfAnAllocator) {
+  run.counts.push_back(
+      {&series::LedgerSample::mappings, [](int64_t step) { return 400 + 0.2 * static_cast<double>(step); }});
+  EXPECT_THAT(Matched(), Not(Contains("K42")));
+}
+
 TEST_F(SilentPatternsTest, K30FiguresThatAreClosed) {
   const size_t plot = run.AddSite({.name = "train.py:9", .frames = {"subplots /v/matplotlib/pyplot.py"}});
   ChurnWithin(plot, 60 * kMiB);

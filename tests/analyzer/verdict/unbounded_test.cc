@@ -76,6 +76,23 @@ TEST(UnboundedGrowth, GrowthToTheEndWithoutAPassIsCalledByItsName) {
   EXPECT_DOUBLE_EQ(*verdict.evidence.entries, 200);
 }
 
+// The first round imports a library at the same line.
+TEST(UnboundedGrowth, WhatTheFirstRoundKeptOnceIsNoPartOfTheRate) {
+  series::SiteSeries site = Keeping(std::vector<double>(200, 1));
+  site.alloc_bytes[1] += 60 * kEntry;
+  site.surv_bytes[1] += 60 * kEntry;
+  const Verdict verdict = ClassifySite(site, RunOf(200));
+  EXPECT_EQ(verdict.kind, VerdictKind::kUnboundedGrowth) << verdict.why;
+  EXPECT_NEAR(verdict.rate_bytes_per_step->value, kEntry, 0.01 * kEntry);
+}
+
+// A fill that slows down keeps more in many of its first rounds.
+TEST(UnboundedGrowth, RoundsThatKeepLessAndLessAreNoOneOff) {
+  std::vector<double> births(200);
+  for (size_t i = 0; i < births.size(); ++i) births[i] = 40.0 * std::exp(-static_cast<double>(i) / 60) + 1;
+  EXPECT_NE(ClassifySite(Keeping(births), RunOf(200)).kind, VerdictKind::kUnboundedGrowth);
+}
+
 // Each step has a birth; an object dies when `capacity` others were born after it, in bursts of `burst`.
 series::SiteSeries Evicting(int steps, int capacity, int burst) {
   series::SiteSeries site(static_cast<size_t>(steps));
