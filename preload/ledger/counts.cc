@@ -11,7 +11,8 @@ namespace {
 
 using trace::LedgerField;
 
-constinit std::atomic<uint64_t> g_next_counts_tsc{0};
+constinit std::atomic<uint64_t> g_next_files_tsc{0};
+constinit std::atomic<uint64_t> g_next_mappings_tsc{0};
 
 void Add(LedgerField field, std::optional<uint64_t> value, trace::LedgerRecord* record) {
   if (!value || record->count == trace::kMaxLedgerFields) return;
@@ -22,14 +23,20 @@ void Add(LedgerField field, std::optional<uint64_t> value, trace::LedgerRecord* 
 
 }  // namespace
 
-void ResetCounts() { g_next_counts_tsc.store(0, std::memory_order_relaxed); }
+void ResetCounts() {
+  g_next_files_tsc.store(0, std::memory_order_relaxed);
+  g_next_mappings_tsc.store(0, std::memory_order_relaxed);
+}
 
 void AddCounts(uint64_t now, trace::LedgerRecord* record) {
-  if (now < g_next_counts_tsc.load(std::memory_order_relaxed)) return;
-  const uint64_t begin = Now();
-  Add(LedgerField::kOpenFiles, CountOpenFiles(), record);
-  Add(LedgerField::kMappings, CountMappings(), record);
-  g_next_counts_tsc.store(begin + kCountCostDivisor * (Now() - begin), std::memory_order_relaxed);
+  const auto count = [&](LedgerField field, auto read, std::atomic<uint64_t>* next) {
+    if (now < next->load(std::memory_order_relaxed)) return;
+    const uint64_t begin = Now();
+    Add(field, read(), record);
+    next->store(begin + kCountCostDivisor * (Now() - begin), std::memory_order_relaxed);
+  };
+  count(LedgerField::kOpenFiles, CountOpenFiles, &g_next_files_tsc);
+  count(LedgerField::kMappings, CountMappings, &g_next_mappings_tsc);
 }
 
 std::optional<uint64_t> CountOpenFiles() {

@@ -3,7 +3,7 @@
 //
 //   Cost: since Linux 6.2 the kernel knows the number of open files (fstat of /proc/self/fd); before, the folder is
 //   listed, at about 0.3 us for each. Mappings are the lines of /proc/self/maps, 0.3 to 0.6 us for each. What it
-//   took, 400 times, is the pause before they are counted again.
+//   took, 200 times, is the pause before that is counted again.
 //
 // Threads: any may ask; one reads at a time. Allocates: never. Locks: none of ours. errno is not touched.
 // Failure: what cannot be read is no field.
@@ -17,7 +17,7 @@
 
 namespace plateau {
 
-inline constexpr uint64_t kCountCostDivisor = 400;
+inline constexpr uint64_t kCountCostDivisor = 200;
 
 // Called before the first sample, and again in a forked child.
 void ResetCounts();
