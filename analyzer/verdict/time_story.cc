@@ -73,6 +73,13 @@ std::string LimitByTime(const RunContext& run, double rate, double slice_seconds
   return " At this pace " + LimitName(run, false) + " reached in" + text + ".";
 }
 
+// The growth for each GiB that was allocated: what a clock of allocated bytes has for a rate.
+std::optional<double> RatePerGib(const RunContext& run, double rate) {
+  if (run.allocated_bytes_per_step <= 0 || rate <= 0) return std::nullopt;
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  return rate / run.allocated_bytes_per_step * kGiB;
+}
+
 // What grew to the end by such a clock, in the only units that it has.
 std::string GrowthByTime(const RunContext& run, const Verdict& v) {
   const double slice_seconds = run.seconds_per_step.value_or(0);
@@ -80,10 +87,8 @@ std::string GrowthByTime(const RunContext& run, const Verdict& v) {
   std::string out = "Grew to the end of the run";
   if (!v.evidence.largest_kept.empty()) out += " at " + v.evidence.largest_kept;
   if (slice_seconds > 0 && rate > 0) out += ", by " + BytesText(rate / slice_seconds) + "/s";
-  if (run.allocated_bytes_per_step > 0 && rate > 0) {
-    constexpr double kGiB = 1024.0 * 1024 * 1024;
-    out += ", " + BytesText(rate / run.allocated_bytes_per_step * kGiB) + " for each GiB that was allocated";
-  }
+  if (const std::optional<double> per_gib = RatePerGib(run, rate))
+    out += ", " + BytesText(*per_gib) + " for each GiB that was allocated";
   if (v.evidence.replaced_bytes) {
     out += ": " + ReplacedText(*v.evidence.replaced_bytes) + " Nothing has ended it.";
     return out + LimitByTime(run, rate, slice_seconds);
@@ -132,6 +137,7 @@ Verdict WithoutSteps(const RunContext& run, const Verdict& by_time) {
     const double rate = by_time.rate_bytes_per_step ? by_time.rate_bytes_per_step->value : 0;
     const double slice_seconds = run.seconds_per_step.value_or(0);
     if (rate > 0 && slice_seconds > 0) verdict.evidence.rate_bytes_per_second = rate / slice_seconds;
+    verdict.evidence.rate_bytes_per_gib = RatePerGib(run, rate);
     verdict.evidence.seconds_to_limit = SecondsToLimit(run, rate, slice_seconds);
     return verdict;
   }

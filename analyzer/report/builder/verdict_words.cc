@@ -109,6 +109,7 @@ std::vector<EvidenceNumber> NumbersOf(const verdict::Verdict& v) {
   add("reserved_bytes", v.evidence.reserved_bytes);
   add("silent_steps", v.evidence.silent_steps);
   add("rate_bytes_per_second", v.evidence.rate_bytes_per_second);
+  add("rate_bytes_per_gib", v.evidence.rate_bytes_per_gib);
   add("seconds_to_limit", v.evidence.seconds_to_limit);
   return numbers;
 }

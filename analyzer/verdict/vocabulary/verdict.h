@@ -113,6 +113,7 @@ struct Evidence {
   std::optional<double> silent_steps;  // since the last retained birth
   // Of growth to the end by a clock that counts no steps.
   std::optional<double> rate_bytes_per_second;
+  std::optional<double> rate_bytes_per_gib;  // for each GiB that was allocated
   std::optional<double> seconds_to_limit;
   std::optional<int> event_count;
   std::optional<int> events_retaining;

@@ -37,7 +37,7 @@ class Print {
         Limit();
         break;
       case VerdictKind::kUnboundedGrowth:
-        if (!v_.rate_bytes_per_step) return v_.sentence;
+        if (!v_.rate_bytes_per_step && !e_.rate_bytes_per_second) return v_.sentence;
         UnboundedGrowth();
         break;
       case VerdictKind::kFragmentation:
@@ -109,6 +109,9 @@ class Print {
 
   // "The rate is 511-513 KiB/step" and `more`, where the interval is wider than the value.
   void Rate(const std::string& more = "") {
+    // By a clock that counts no steps the headline has the rate a second.
+    if (e_.rate_bytes_per_gib)
+      Add(absl::StrCat("That is ", Bytes(e_.rate_bytes_per_gib), " for each GiB that was allocated."));
     if (!v_.rate_bytes_per_step || !v_.rate_bytes_per_step->interval) return;
     const Interval& range = *v_.rate_bytes_per_step->interval;
     const std::string value = FormatBytes(v_.rate_bytes_per_step->value);
@@ -165,7 +168,8 @@ class Print {
             ? absl::StrCat("; it would hold more than ", CountText(std::round(*e_.entries), "object"),
                            e_.retained_bytes ? absl::StrCat(" (", Bytes(e_.retained_bytes), ")") : "")
             : "";
-    Add(absl::StrCat("No pass over data was seen, so it may be a cache that is not full yet", entries, "."));
+    Add(absl::StrCat(e_.rate_bytes_per_second ? "No step or pass over data" : "No pass over data",
+                     " was seen, so it may be a cache that is not full yet", entries, "."));
     if (e_.cache_entries && e_.cache_entries_interval) {
       Add(absl::StrCat("If it is filled by random draws, its misses say that it will end near ",
                        CountText(std::round(*e_.cache_entries), "object"), " (",

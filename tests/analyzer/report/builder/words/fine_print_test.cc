@@ -55,6 +55,21 @@ TEST(FinePrintTest, WithoutAnIntervalAPaceOrALimitThereAreNoWordsAboutThem) {
             "Nothing older than 2 steps was freed. A cache that is not full yet would look the same.");
 }
 
+TEST(FinePrintTest, GrowthByAClockWithoutStepsRepeatsNoNumberOfTheHeadline) {
+  Verdict v;
+  v.kind = VerdictKind::kUnboundedGrowth;
+  v.sentence = "Grew to the end of the run at s.py:9 in serve, by 2.00 MiB/s.";
+  v.evidence.rate_bytes_per_second = 2 * kMiB;
+  v.evidence.rate_bytes_per_gib = 5 * kMiB;
+  v.evidence.seconds_to_limit = 4080;
+  v.evidence.entries = 640;
+  v.evidence.retained_bytes = 12 * kMiB;
+  EXPECT_EQ(
+      FinePrint(v, EightGiB()),
+      "That is 5.00 MiB for each GiB that was allocated. No step or pass over data was seen, so it may be a "
+      "cache that is not full yet; it would hold more than 640 objects (12.0 MiB).");
+}
+
 TEST(FinePrintTest, StepsThatAreRoundsAreCalledSo) {
   series::RunContext run = EightGiB();
   run.unit = series::StepUnit::kRound;
