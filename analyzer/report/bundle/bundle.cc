@@ -77,8 +77,15 @@ std::string OwnWords(const ReportModel& model, const BundleWriters& writers, con
   for (const BreakdownItem& b : model.breakdown) words.breakdown.push_back({.name = b.name});
   for (const Phase& p : model.phases) words.phases.push_back({.kind = p.kind});
   for (const Site& site : model.sites) {
-    words.sites.push_back(
-        {.pool = site.pool, .phase = site.phase, .category = site.category, .verdict = site.verdict});
+    Site& kept = words.sites.emplace_back();
+    kept.pool = site.pool;
+    kept.phase = site.phase;
+    kept.category = site.category;
+    kept.verdict = site.verdict;
+    for (const HolderPath& path : site.held_by) {
+      HolderPath& kinds = kept.held_by.emplace_back();
+      for (const HolderLink& link : path.links) kinds.links.push_back({.kind = link.kind});
+    }
   }
   std::string text;
   for (const ArchiveFile& file : ReportFiles(words, writers, options))

@@ -217,6 +217,21 @@ TEST(BundleTest, NamesThatAreOurOwnWordsDoNotStopABundle) {
   EXPECT_THAT(opened.recording.notes[0], Not(HasSubstr("max")));
 }
 
+// With debug files the interpreter's functions have a file, and one of them is called like a kind of link.
+TEST(BundleTest, AFunctionNamedLikeAKindOfLinkDoesNotStopABundle) {
+  ReportModel model = PrivateModel();
+  for (Site& site : model.sites) {
+    site.function = "type_dict";
+    site.site = absl::StrCat("typeobject.c:", site.line, " in type_dict");
+    for (HolderPath& path : site.held_by) path.links.at(0).kind = "type_dict";
+  }
+  BundleOptions options;
+  options.anonymize = true;
+  const absl::StatusOr<Bundle> bundle = MakeBundle(model, Writers(), options);
+  ASSERT_TRUE(bundle.ok()) << bundle.status();
+  for (const Site& site : OpenBundle(bundle->archive)->sites) EXPECT_NE(site.function, "type_dict");
+}
+
 TEST(AnonymizerTest, SitesOfPublicFilesKeepTheirTitle) {
   ReportModel model;
   model.sites = {{.site = "__init__.py:144 in search_function",
