@@ -221,6 +221,7 @@ TEST(BundleTest, NamesThatAreOurOwnWordsDoNotStopABundle) {
 TEST(BundleTest, AFunctionNamedLikeAKindOfLinkDoesNotStopABundle) {
   ReportModel model = PrivateModel();
   for (Site& site : model.sites) {
+    site.file = "/build/python/Objects/typeobject.c";
     site.function = "type_dict";
     site.site = absl::StrCat("typeobject.c:", site.line, " in type_dict");
     for (HolderPath& path : site.held_by) path.links.at(0).kind = "type_dict";
@@ -229,7 +230,8 @@ TEST(BundleTest, AFunctionNamedLikeAKindOfLinkDoesNotStopABundle) {
   options.anonymize = true;
   const absl::StatusOr<Bundle> bundle = MakeBundle(model, Writers(), options);
   ASSERT_TRUE(bundle.ok()) << bundle.status();
-  for (const Site& site : OpenBundle(bundle->archive)->sites) EXPECT_NE(site.function, "type_dict");
+  const ReportModel opened = OpenBundle(bundle->archive).value();
+  for (const Site& site : opened.sites) EXPECT_NE(site.function, "type_dict");
 }
 
 TEST(AnonymizerTest, SitesOfPublicFilesKeepTheirTitle) {
